@@ -1,0 +1,205 @@
+//! The ports: what the kernel asks of its adapters. It knows none of them.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use epitome_types::{Budget, ContentId, Entry, EntryId, Image, Passage, Style, Summary, Unit};
+
+/// Counts tokens. A count depends on nothing but the text.
+pub trait Counter: Send + Sync {
+    /// Names the vocabulary, for reports and as part of cache keys.
+    fn id(&self) -> &str;
+
+    /// Tokens of a text, read as plain text (special tokens are not recognised).
+    fn count(&self, text: &str) -> u64;
+
+    /// Tokens of many texts; adapters that cache or work in parallel override it.
+    fn count_all(&self, texts: &[&str]) -> Vec<u64> {
+        texts.iter().map(|text| self.count(text)).collect()
+    }
+
+    /// Tokens of an image, by its dimensions (hazard 24).
+    fn image(&self, image: &Image) -> u64;
+
+    /// Tokens that the protocol adds to every message.
+    fn message(&self) -> u64 {
+        4
+    }
+}
+
+/// Sizes a text in the unit of a budget, so that a summariser can fill it exactly.
+pub trait Measure: Send + Sync {
+    /// The size of a text, in the budget's unit. Sizes of pieces may add up to slightly more than
+    /// the size of their concatenation, never to less.
+    fn size(&self, text: &str) -> u64;
+}
+
+/// What a summariser is asked for.
+pub struct SummaryJob<'a> {
+    /// The entries to stand for, oldest first, with gaps where entries stay in the prompt.
+    pub entries: &'a [&'a Entry],
+    /// The entries that stay in the prompt beside the summary, oldest first.
+    pub kept: &'a [&'a Entry],
+    /// The most the summary may take, by `measure`.
+    pub most: u64,
+    /// Sizes a text in the unit of `most`.
+    pub measure: &'a dyn Measure,
+    /// How to word it.
+    pub style: Style,
+    /// Whether the pieces that are left out are wanted ([`Summary::left`]).
+    pub passages: bool,
+}
+
+/// Writes summaries: a model, or code that needs none.
+#[async_trait]
+pub trait Summarizer: Send + Sync {
+    /// Its name, for reports.
+    fn name(&self) -> &str;
+
+    /// A candidate no larger than the job allows.
+    ///
+    /// # Errors
+    ///
+    /// When the summariser cannot answer; the kernel then asks the next one.
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError>;
+}
+
+/// Why there is no summary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// Nothing worth keeping fits into so little room.
+    #[error("no room for a summary: {most} allowed, at least {least} needed")]
+    TooSmall {
+        /// What was allowed, in the job's unit.
+        most: u64,
+        /// The least that makes sense, in the job's unit.
+        least: u64,
+    },
+    /// The model failed.
+    #[error("the summariser failed: {0}")]
+    Failed(String),
+}
+
+/// One text for the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blob {
+    /// Its address.
+    pub id: ContentId,
+    /// What a person is told it is (`e4 read_file result`).
+    pub source: String,
+    /// The text itself.
+    pub text: String,
+}
+
+/// What left the prompt in one compression, ready to be kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Departure {
+    /// The originals.
+    pub blobs: Vec<Blob>,
+    /// The pieces to be found by search; `entry` points into `sources`.
+    pub passages: Vec<Passage>,
+    /// For each entry with passages: the address of its original and what it is called.
+    pub sources: Vec<(EntryId, ContentId, String)>,
+}
+
+/// One hit of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excerpt {
+    /// Address of the original it was cut from.
+    pub id: ContentId,
+    /// The excerpt.
+    pub text: String,
+    /// What the original is called.
+    pub source: String,
+}
+
+/// Keeps what was said. Everything is addressed by scope first; nothing crosses it (HOUSE 6).
+pub trait Store: Send + Sync {
+    /// Keeps what left the prompt: on return it survives a crash of the process.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be kept; then nothing of it was.
+    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError>;
+
+    /// The original under a full id or an unambiguous beginning of one.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one.
+    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError>;
+
+    /// Excerpts that answer a query, best first, at most `budget` tokens by `counter` in all.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn search(
+        &self,
+        scope: &str,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError>;
+}
+
+/// Why the store refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No original has this id.
+    #[error("no original with the id `{id}`")]
+    Unknown {
+        /// What was asked for.
+        id: String,
+    },
+    /// More than one original's id begins like this.
+    #[error("the id `{id}` is ambiguous: {count} originals begin with it; give more digits")]
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// How many match.
+        count: u64,
+    },
+    /// A newer version of Epitome wrote this store.
+    #[error("the store has schema {found}, this program knows up to {known}; use a newer Epitome")]
+    Newer {
+        /// The store's schema version.
+        found: i64,
+        /// The newest schema this program knows.
+        known: i64,
+    },
+    /// The file could not be opened, read or written.
+    #[error("the store `{path}` {what}: {cause}")]
+    Broken {
+        /// The file.
+        path: String,
+        /// What was tried ("cannot be opened").
+        what: &'static str,
+        /// The cause, as the database says it.
+        cause: String,
+    },
+}
+
+/// A gauge sizes entries and texts in one unit, with one counter.
+#[derive(Clone, Copy)]
+pub struct Gauge<'a> {
+    /// The counter used where the unit is tokens.
+    pub counter: &'a dyn Counter,
+    /// The unit.
+    pub unit: Unit,
+}
+
+impl fmt::Debug for Gauge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gauge").field("counter", &self.counter.id()).field("unit", &self.unit).finish()
+    }
+}
+
+impl<'a> Gauge<'a> {
+    /// A gauge for a budget's unit.
+    pub fn of(budget: &Budget, counter: &'a dyn Counter) -> Self {
+        Self { counter, unit: budget.unit }
+    }
+}

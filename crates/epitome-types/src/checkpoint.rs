@@ -1,0 +1,38 @@
+//! A summary that stands for entries.
+
+use crate::{ContentId, EntryId, MustKeep};
+
+/// How much of its original a checkpoint still holds (SPEC 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Several checkpoints together, the essential context only.
+    Merged,
+    /// Critical information.
+    Compact,
+    /// Main points.
+    Moderate,
+    /// New: decisions, snippets, detail.
+    Detailed,
+}
+
+/// A summary that stands in the prompt for the entries it covers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The id of the original entries' text: `recall --id` prints them.
+    pub id: ContentId,
+    /// The entries it stands for, oldest first; pinned entries between them stay where they are.
+    pub covers: Vec<EntryId>,
+    /// What the model reads, label included.
+    pub text: String,
+    /// How detailed it is.
+    pub level: Level,
+    /// Which must-keep facts the summary kept.
+    pub must_keep: MustKeep,
+}
+
+impl Level {
+    /// The level as users know it: 3, 2, 1, and 0 for merged.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}

@@ -1,0 +1,185 @@
+//! A conversation as every format is read into it: entries made of parts.
+
+use crate::{ContentId, EntryId};
+
+/// Who an entry is addressed as in the provider's protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The system or developer prompt.
+    System,
+    /// The user's side: typed text, and in some formats tool results and harness notes too.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's answer, in formats that give it a role of its own.
+    Tool,
+}
+
+/// Who really produced a part (HOUSE 4): most "user" messages of an agent are not a person's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Speaker {
+    /// A person typed it.
+    Human,
+    /// The model wrote it.
+    Model,
+    /// A tool returned it.
+    Tool,
+    /// The client wrote it: system prompts, reminders, notices.
+    Harness,
+}
+
+/// One message of a conversation, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its place in the thread.
+    pub id: EntryId,
+    /// The protocol role.
+    pub role: Role,
+    /// Its parts, in the order of the bytes.
+    pub parts: Vec<Part>,
+    /// Length of the encoded message in bytes, as it came in.
+    pub bytes: u32,
+    /// When it was said, as the recording states it (ISO 8601), where it does.
+    pub at: Option<String>,
+}
+
+/// One piece of an entry that an edit can address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What it is.
+    pub body: Body,
+    /// Who produced it.
+    pub speaker: Speaker,
+    /// The part (by place in the same entry) whose block this one stands in: the blocks of a tool
+    /// result whose content is a list. Removing the outer part removes these too.
+    pub within: Option<u32>,
+}
+
+/// What a part is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Plain text.
+    Text(String),
+    /// A tool call made by the model.
+    Call(Call),
+    /// A tool's result.
+    Result(ToolResult),
+    /// Reasoning of the model; its bytes are never changed (hazard 7).
+    Thinking(String),
+    /// An image, priced by its dimensions (hazard 24).
+    Image(Image),
+    /// Any block this version does not interpret; passed through as it is.
+    Opaque(Opaque),
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The id its result refers to.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as JSON text.
+    pub arguments: String,
+}
+
+/// The result of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The id of the call it answers; empty where the format names none.
+    pub call: String,
+    /// Its text; empty when the content is a list of blocks, which then follow as parts `within`
+    /// this one.
+    pub text: String,
+    /// Whether the tool reported an error.
+    pub error: bool,
+}
+
+/// An image's size in pixels, where the bytes tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Width and height in pixels.
+    pub pixels: Option<(u32, u32)>,
+}
+
+/// A block passed through untouched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opaque {
+    /// The block's `type`.
+    pub kind: String,
+    /// The text a counter should price: the block's JSON without binary data.
+    pub text: String,
+    /// The id under which a later block answers this one (`server_tool_use`).
+    pub calls: Option<String>,
+    /// The id of the block that this one answers (`web_search_tool_result`, hazard 3).
+    pub answers: Option<String>,
+}
+
+impl Entry {
+    /// The texts a person or model reads, in order: text, results, thinking left out.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(Part::text)
+    }
+
+    /// Whether any part was produced by `speaker`.
+    pub fn has_speaker(&self, speaker: Speaker) -> bool {
+        self.parts.iter().any(|part| part.speaker == speaker)
+    }
+
+    /// The tool calls the entry makes.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.parts.iter().filter_map(|part| match &part.body {
+            Body::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The tool results the entry carries.
+    pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.parts.iter().filter_map(|part| match &part.body {
+            Body::Result(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The id under which the whole entry's readable content is kept.
+    pub fn content_id(&self) -> ContentId {
+        ContentId::of(&self.readable())
+    }
+
+    /// The entry as plain text: texts, results and calls (`name(arguments)`), one block a line.
+    pub fn readable(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            let start = out.len();
+            match &part.body {
+                Body::Text(text) => out.push_str(text),
+                Body::Result(result) => out.push_str(&result.text),
+                Body::Call(call) => {
+                    out.push_str(&call.tool);
+                    out.push('(');
+                    out.push_str(&call.arguments);
+                    out.push(')');
+                }
+                Body::Opaque(opaque) => out.push_str(&opaque.text),
+                Body::Thinking(_) | Body::Image(_) => {}
+            }
+            if out.len() > start {
+                out.push('\n');
+            }
+        }
+        out.truncate(out.trim_end_matches('\n').len());
+        out
+    }
+}
+
+impl Part {
+    /// The part's readable text, where it has any.
+    pub fn text(&self) -> Option<&str> {
+        match &self.body {
+            Body::Text(text) => Some(text),
+            Body::Result(result) => Some(&result.text),
+            _ => None,
+        }
+    }
+}

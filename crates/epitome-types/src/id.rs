@@ -1,0 +1,55 @@
+//! Names of things: an entry by its place, a part inside it, a text by its content.
+
+use std::fmt;
+
+/// The place of an entry in its thread, counted from 0 and written `e4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(pub u32);
+
+impl EntryId {
+    /// The place as an index into the thread's entries.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "e{}", self.0)
+    }
+}
+
+/// One part of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartId {
+    /// The entry that holds the part.
+    pub entry: EntryId,
+    /// The part's place inside the entry, counted from 0.
+    pub part: u32,
+}
+
+/// The address of a text in the blob store: the first 128 bits of its BLAKE3 hash, written as 32
+/// hexadecimal digits. References shown to people and models may shorten it (see
+/// [`ContentId::short`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentId(pub [u8; 16]);
+
+impl ContentId {
+    /// The id of a text.
+    pub fn of(text: &str) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+        Self(id)
+    }
+
+    /// The first eight hexadecimal digits: enough to name a text inside one conversation.
+    pub fn short(self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
+impl fmt::Display for ContentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

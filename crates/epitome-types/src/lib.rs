@@ -1,0 +1,22 @@
+//! The nouns of Epitome: what a conversation, a plan and a report are made of.
+//!
+//! Invariant: no logic beyond constructors and accessors, no I/O, nothing that depends on a
+//! provider. Every other crate speaks in these types.
+
+mod budget;
+mod checkpoint;
+mod entry;
+mod id;
+mod plan;
+mod report;
+mod summary;
+
+pub use budget::{Budget, Unit};
+pub use checkpoint::{Checkpoint, Level};
+pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
+pub use id::{ContentId, EntryId, PartId};
+pub use plan::{Edit, How, Op, Plan};
+pub use report::{
+    Breakdown, CheckpointReport, MustKeep, OffloadReport, OpReport, Report, SCHEMA, Totals,
+};
+pub use summary::{Passage, Style, Summary};

@@ -1,0 +1,83 @@
+//! What a policy answers with, and what the bytes are edited by.
+
+use crate::{Checkpoint, EntryId, PartId, Role};
+
+/// A list of operations that is applied whole or not at all (SPEC 2.7).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The operations, in any order; no part is touched by two of them.
+    pub ops: Vec<Op>,
+    /// Why, in a few words for people.
+    pub reason: String,
+}
+
+/// One operation of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Puts a shorter text in a part's place.
+    Replace {
+        /// The part; a text or a tool result.
+        part: PartId,
+        /// The new text.
+        with: String,
+        /// In which way it is shorter.
+        how: How,
+    },
+    /// Takes whole entries out without a substitute.
+    Drop {
+        /// The entries; calls and their results together.
+        entries: Vec<EntryId>,
+    },
+    /// Puts a new message behind an entry.
+    Insert {
+        /// The entry it follows; `None` puts it first.
+        after: Option<EntryId>,
+        /// Its role.
+        role: Role,
+        /// Its text.
+        text: String,
+    },
+    /// Puts a summary in the place of the entries it covers.
+    Summarize(Checkpoint),
+}
+
+/// In which way a replacement is shorter than its original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// A digest of the content.
+    Digest,
+    /// A reference to the stored original.
+    Offload,
+    /// A fixed placeholder.
+    Mask,
+    /// Tool arguments whose content is on disk as written.
+    TruncateInput,
+    /// The beginning, the end, or both.
+    Cut,
+}
+
+/// A change to the bytes of a request; there are no others (HOUSE 3.6).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// Replaces one JSON string literal: a part's text. Everything beside it keeps its bytes.
+    SetText {
+        /// The part whose text it is.
+        part: PartId,
+        /// The new text, not yet escaped.
+        text: String,
+    },
+    /// Removes one part, with the parts within it.
+    RemovePart(PartId),
+    /// Removes one whole message.
+    RemoveEntry(EntryId),
+    /// Adds a message behind an entry, or folds its text into a neighbour of the same role where
+    /// the provider's rules ask for that (SPEC 2.11).
+    Insert {
+        /// The entry it follows; `None` puts it before the first message.
+        after: Option<EntryId>,
+        /// Its role.
+        role: Role,
+        /// Its text, not yet escaped.
+        text: String,
+    },
+}

@@ -1,0 +1,138 @@
+//! What a compression did: the JSON of `--report` (CLI.md, schema `epitome/report@1`).
+
+use serde::Serialize;
+
+/// The value of a report's `schema` field.
+pub const SCHEMA: &str = "epitome/report@1";
+
+/// The account of one compression.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    /// The profile in force.
+    pub profile: String,
+    /// Hash of the effective configuration, `b3:` and hexadecimal digits.
+    pub config: String,
+    /// The input's format.
+    pub format: String,
+    /// The counter's id.
+    pub counter: String,
+    /// The provider's limit, in tokens.
+    pub limit: Option<u64>,
+    /// The hard budget asked for, in `budget_unit`.
+    pub budget: Option<u64>,
+    /// What `budget` counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_unit: Option<String>,
+    /// Whether the result is within the limit and the budget.
+    pub fits: bool,
+    /// Time from the first input byte to the last output byte, in milliseconds.
+    pub elapsed_ms: f64,
+    /// The conversation as it came in.
+    pub before: Totals,
+    /// The conversation as it goes out.
+    pub after: Totals,
+    /// What was done.
+    pub ops: Vec<OpReport>,
+    /// The checkpoints now in the prompt.
+    pub checkpoints: Vec<CheckpointReport>,
+    /// Tool results that left the prompt.
+    pub offloaded: Vec<OffloadReport>,
+    /// Which must-keep facts are still in the prompt.
+    pub must_keep: MustKeep,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Size of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Tokens of the whole prompt.
+    pub tokens: u64,
+    /// Bytes of the encoded request.
+    pub bytes: u64,
+    /// Number of messages.
+    pub messages: u64,
+    /// Tokens by category.
+    pub by: Breakdown,
+}
+
+/// Tokens by category; they add up to the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Breakdown {
+    /// System and developer messages.
+    pub system: u64,
+    /// Tool schemas.
+    pub tools: u64,
+    /// Text in the user role that a person or harness wrote.
+    pub user: u64,
+    /// Text of the model.
+    pub assistant: u64,
+    /// Names and arguments of tool calls.
+    pub tool_calls: u64,
+    /// Tool results.
+    pub tool_results: u64,
+    /// Images.
+    pub images: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+}
+
+/// One operation, as reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpReport {
+    /// The operation's name.
+    pub op: &'static str,
+    /// The entries it touched.
+    pub entries: Vec<String>,
+    /// Tokens of those entries before.
+    pub tokens_before: u64,
+    /// Tokens that stand in their place now.
+    pub tokens_after: u64,
+    /// Why.
+    pub reason: String,
+    /// The policy that asked for it.
+    pub policy: String,
+    /// The hook that answered.
+    pub hook: String,
+}
+
+/// One checkpoint, as reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckpointReport {
+    /// Its content id: `recall --id` prints the originals.
+    pub id: String,
+    /// Its level: 3, 2, 1, or 0 for merged.
+    pub level: u8,
+    /// Its size in tokens.
+    pub tokens: u64,
+    /// The entries it stands for.
+    pub covers: Vec<String>,
+}
+
+/// One tool result that left the prompt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OffloadReport {
+    /// Its content id: `recall --id` prints it.
+    pub id: String,
+    /// The tool that returned it.
+    pub tool: String,
+    /// Its size in tokens.
+    pub tokens: u64,
+}
+
+/// Facts that should survive: each pair is `[kept, all]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MustKeep {
+    /// Sentences in which a person orders or forbids something.
+    pub constraints: [u32; 2],
+    /// Paths and file names.
+    pub paths: [u32; 2],
+    /// Names of errors.
+    pub errors: [u32; 2],
+    /// Identifiers, numbers and dates that were used more than once.
+    pub identifiers: [u32; 2],
+    /// How many of the lost ones a search in the store finds.
+    pub recallable: u32,
+}

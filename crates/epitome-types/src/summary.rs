@@ -1,0 +1,33 @@
+//! What a summariser gives back.
+
+use crate::{EntryId, MustKeep};
+
+/// How a summary is worded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Sentences, lines and rows as they were said.
+    #[default]
+    Verbatim,
+    /// Shortened prose; negations, prepositions and numbers survive.
+    Brief,
+}
+
+/// A candidate for a checkpoint's text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The text, without the label of the checkpoint.
+    pub text: String,
+    /// Which must-keep facts it holds.
+    pub must_keep: MustKeep,
+    /// What the summary leaves out, cut into pieces for the search index.
+    pub left: Vec<Passage>,
+}
+
+/// A piece of text that left the prompt and can be found again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage {
+    /// The entry it comes from.
+    pub entry: EntryId,
+    /// The text.
+    pub text: String,
+}
