@@ -212,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn cargo_tells_the_roads_of_tests_from_the_others() {
+        let (graph, _) = Graph::read().unwrap();
+        assert_eq!(graph.members["epitome-kernel"], "crates/epitome-kernel");
+        assert!(graph.road("epitome-kernel", "serde").is_some());
+        assert!(graph.road("epitome-kernel", "proptest").is_none());
+        assert!(graph.tests_use["epitome-kernel"].contains("proptest"));
+    }
+
+    #[test]
     fn declared_arrows_pass() {
         let uses = [("epitome-kernel", "epitome-types"), ("epitome-store", "epitome-kernel")];
         check_graph(&graph(&uses, &[("epitome-store", "epitome-testkit")]), &[]);
