@@ -1,9 +1,36 @@
 //! The pure core: plan, check, apply, view, their invariants, and the ports.
+//!
+//! Invariant: no I/O, no clock, no randomness; the kernel knows no format and no adapter. Read
+//! from [`Thread`] (the snapshot) over [`Run`] (the decisions) to [`View`] (what is sent).
 
+mod apply;
+mod budget;
+mod check;
+mod cut;
+mod departure;
+mod draft;
+mod driver;
+mod lines;
+mod options;
+mod outcome;
 mod port;
+mod run;
+mod size;
+mod thread;
+mod view;
 
+pub use apply::apply;
+pub use budget::{Floor, by_ratio, floor, stalled};
+pub use check::{Fault, PlanError, check};
+pub use driver::compress;
 pub use epitome_types as types;
+pub use options::{CompressOptions, Envelope, Rung, Texts};
+pub use outcome::{Compressed, Outcome};
 pub use port::{
     Blob, Counter, Departure, Excerpt, Gauge, Measure, Store, StoreError, Summarizer, SummaryError,
     SummaryJob,
 };
+pub use run::{Ask, Run, Step};
+pub use size::Sizes;
+pub use thread::{Exchange, Frozen, Pin, Thread};
+pub use view::{Inserted, Item, View};

@@ -193,7 +193,10 @@ pub struct Gauge<'a> {
 
 impl fmt::Debug for Gauge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gauge").field("counter", &self.counter.id()).field("unit", &self.unit).finish()
+        f.debug_struct("Gauge")
+            .field("counter", &self.counter.id())
+            .field("unit", &self.unit)
+            .finish()
     }
 }
 

@@ -1,0 +1,74 @@
+//! From a plan to a view.
+//!
+//! Invariant: all of a plan is applied or none of it (SPEC 2.7); the thread is never changed.
+
+use std::collections::BTreeMap;
+
+use epitome_types::{Op, Plan, Role};
+
+use crate::check::{PlanError, check};
+use crate::size::Sizes;
+use crate::thread::Thread;
+use crate::view::{Inserted, View};
+
+/// Applies a plan to a thread; `sizes` are the thread's, in the unit that must shrink.
+///
+/// # Errors
+///
+/// When the plan breaks an invariant; see [`check`].
+pub fn apply<'t>(
+    thread: &'t Thread,
+    sizes: &Sizes<'_>,
+    plan: &Plan,
+) -> Result<View<'t>, PlanError> {
+    check(thread, sizes, plan)?;
+    let mut view = View {
+        thread,
+        kept: vec![true; thread.entries().len()],
+        rewrites: BTreeMap::new(),
+        inserts: Vec::new(),
+    };
+    for op in &plan.ops {
+        match op {
+            Op::Replace { part, with, .. } => {
+                view.rewrites.insert(*part, with.clone());
+            }
+            Op::Drop { entries } => entries.iter().for_each(|id| view.kept[id.index()] = false),
+            Op::Insert { after, role, text } => view.inserts.push(Inserted {
+                place: after.map_or(0, |id| id.index() + 1),
+                role: *role,
+                text: text.clone(),
+                checkpoint: false,
+            }),
+            Op::Summarize(checkpoint) => {
+                checkpoint.covers.iter().for_each(|id| view.kept[id.index()] = false);
+                view.inserts.push(Inserted {
+                    place: checkpoint.covers.last().map_or(0, |id| id.index() + 1),
+                    role: Role::User,
+                    text: checkpoint.text.clone(),
+                    checkpoint: true,
+                });
+            }
+        }
+    }
+    view.inserts.sort_by_key(|inserted| inserted.place);
+    lead_with_user(&mut view);
+    Ok(view)
+}
+
+/// Some providers refuse a conversation that begins with the assistant (hazard 6). Where the plan
+/// took every message before a pinned one of the assistant, the first checkpoint leads instead.
+fn lead_with_user(view: &mut View<'_>) {
+    let entries = view.thread.entries();
+    let Some(opening) = entries.iter().position(|entry| entry.role != Role::System) else { return };
+    let first = (opening..entries.len()).find(|&place| view.kept[place]);
+    let Some(first) = first else { return };
+    let turned = entries[opening].role == Role::User && entries[first].role != Role::User;
+    if !turned || view.inserts.iter().any(|inserted| inserted.place <= first) {
+        return;
+    }
+    if let Some(checkpoint) = view.inserts.iter_mut().find(|inserted| inserted.checkpoint) {
+        checkpoint.place = first;
+        view.inserts.sort_by_key(|inserted| inserted.place);
+    }
+}

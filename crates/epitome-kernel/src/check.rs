@@ -1,0 +1,220 @@
+//! Whether a plan may be applied.
+//!
+//! Invariant: a plan that passes breaks none of SPEC 2; one that does not is refused whole, with
+//! the op and the invariant named. `apply` calls it; nothing is applied without it.
+
+use std::collections::BTreeMap;
+
+use epitome_types::{EntryId, Op, PartId, Plan, Role};
+
+use crate::port::Measure;
+use crate::size::Sizes;
+use crate::thread::{Frozen, Pin, Thread};
+
+/// A plan was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("op {op} of the plan breaks SPEC {}: {fault}; nothing was changed", fault.invariant())]
+pub struct PlanError {
+    /// The op, counted from 0.
+    pub op: usize,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What an op does wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The entry does not exist.
+    #[error("{0} is not in the conversation")]
+    UnknownEntry(EntryId),
+    /// The part does not exist.
+    #[error("{} has no part {}", .0.entry, .0.part)]
+    UnknownPart(PartId),
+    /// The part has no text to replace.
+    #[error("part {} of {} is neither a text nor a tool result", .0.part, .0.entry)]
+    NotText(PartId),
+    /// Another op touches the same entry or part.
+    #[error("{entry} is touched by op {other} as well")]
+    TouchedTwice {
+        /// The entry.
+        entry: EntryId,
+        /// The earlier op.
+        other: usize,
+    },
+    /// A system prompt is touched.
+    #[error("{0} is a system prompt")]
+    System(EntryId),
+    /// A pinned entry is touched.
+    #[error("{entry} is pinned ({pin:?})")]
+    Pinned {
+        /// The entry.
+        entry: EntryId,
+        /// Why it is pinned.
+        pin: Pin,
+    },
+    /// An exchange would be torn.
+    #[error("{entry} belongs to the exchange {first} to {last}, which stays or goes whole")]
+    Torn {
+        /// The entry that is taken.
+        entry: EntryId,
+        /// The first entry of its exchange.
+        first: EntryId,
+        /// The last entry of its exchange.
+        last: EntryId,
+    },
+    /// A message would stand between a call and its result.
+    #[error("a message behind {0} would stand between a call and its result")]
+    InsideExchange(EntryId),
+    /// A message would look like a tool result.
+    #[error("a tool result cannot be inserted: no call asks for it")]
+    LoneResult,
+    /// The covered entries are not in order.
+    #[error("{0} is not in the order of the conversation")]
+    OutOfOrder(EntryId),
+    /// The replacement is not smaller.
+    #[error("the replacement takes {after}, its original {before}")]
+    NotSmaller {
+        /// Size of the original.
+        before: u64,
+        /// Size of the replacement.
+        after: u64,
+    },
+    /// Reasoning would be changed.
+    #[error("part {} of {} is reasoning or stands beside the latest reasoning", .0.part, .0.entry)]
+    Thinking(PartId),
+    /// The new text is empty.
+    #[error("the new text is empty")]
+    Empty,
+    /// No entry is named.
+    #[error("no entry is named")]
+    Nothing,
+}
+
+impl Fault {
+    /// The invariant it breaks, as a section of the specification.
+    pub fn invariant(&self) -> &'static str {
+        match self {
+            Self::UnknownEntry(_) | Self::UnknownPart(_) | Self::NotText(_) => "2.7 (known parts)",
+            Self::TouchedTwice { .. } | Self::Nothing => "2.7 (one op per part)",
+            Self::System(_) | Self::Pinned { .. } => "2.3 (pinned entries)",
+            Self::Torn { .. } | Self::InsideExchange(_) | Self::LoneResult => "2.4 (exchanges)",
+            Self::OutOfOrder(_) => "2.11 (order)",
+            Self::NotSmaller { .. } => "2.8 (gain)",
+            Self::Thinking(_) => "11 (hazard 7, reasoning)",
+            Self::Empty => "2.8 (content)",
+        }
+    }
+}
+
+/// Checks a plan against the invariants; `sizes` are the thread's, in the unit that must shrink.
+///
+/// # Errors
+///
+/// The first fault found, in the order of the ops.
+pub fn check(thread: &Thread, sizes: &Sizes<'_>, plan: &Plan) -> Result<(), PlanError> {
+    let mut checker = Checker { thread, sizes, entries: BTreeMap::new(), parts: BTreeMap::new() };
+    for (op, what) in plan.ops.iter().enumerate() {
+        checker.op(op, what).map_err(|fault| PlanError { op, fault })?;
+    }
+    Ok(())
+}
+
+struct Checker<'a> {
+    thread: &'a Thread,
+    sizes: &'a Sizes<'a>,
+    /// Entries that are taken out, and by which op.
+    entries: BTreeMap<EntryId, usize>,
+    /// Parts that are rewritten, and by which op.
+    parts: BTreeMap<PartId, usize>,
+}
+
+impl Checker<'_> {
+    fn op(&mut self, number: usize, op: &Op) -> Result<(), Fault> {
+        match op {
+            Op::Replace { part, with, .. } => self.replace(number, *part, with),
+            Op::Drop { entries } => self.take(number, entries),
+            Op::Insert { after, role, text } => self.insert(*after, *role, text),
+            Op::Summarize(checkpoint) => {
+                filled(&checkpoint.text)?;
+                self.take(number, &checkpoint.covers)?;
+                let before = self.sizes.sum(checkpoint.covers.iter().copied());
+                smaller(before, self.sizes.gauge().message(&checkpoint.text))
+            }
+        }
+    }
+
+    fn replace(&mut self, number: usize, part: PartId, with: &str) -> Result<(), Fault> {
+        self.known(part.entry)?;
+        if self.thread.part(part).is_none() {
+            return Err(Fault::UnknownPart(part));
+        }
+        match self.thread.frozen(part) {
+            Some(Frozen::System) => return Err(Fault::System(part.entry)),
+            Some(Frozen::Pinned(pin)) => return Err(Fault::Pinned { entry: part.entry, pin }),
+            Some(Frozen::Thinking) => return Err(Fault::Thinking(part)),
+            Some(Frozen::NotText) => return Err(Fault::NotText(part)),
+            None => {}
+        }
+        filled(with)?;
+        let earlier = self.parts.insert(part, number).or(self.entries.get(&part.entry).copied());
+        if let Some(other) = earlier {
+            return Err(Fault::TouchedTwice { entry: part.entry, other });
+        }
+        smaller(self.sizes.part(part), self.sizes.gauge().size(with))
+    }
+
+    /// Takes entries out: whole exchanges, none of them pinned, in order.
+    fn take(&mut self, number: usize, entries: &[EntryId]) -> Result<(), Fault> {
+        if entries.is_empty() {
+            return Err(Fault::Nothing);
+        }
+        for (at, &entry) in entries.iter().enumerate() {
+            self.known(entry)?;
+            if at > 0 && entries[at - 1] >= entry {
+                return Err(Fault::OutOfOrder(entry));
+            }
+            match self.thread.pinned(entry) {
+                Some(Pin::System) => return Err(Fault::System(entry)),
+                Some(pin) => return Err(Fault::Pinned { entry, pin }),
+                None => {}
+            }
+            let parts = PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX };
+            let rewritten = self.parts.range(parts).next().map(|(_, &other)| other);
+            if let Some(other) = self.entries.insert(entry, number).or(rewritten) {
+                return Err(Fault::TouchedTwice { entry, other });
+            }
+        }
+        entries.iter().try_for_each(|&entry| self.whole(entry, entries))
+    }
+
+    fn whole(&self, entry: EntryId, taken: &[EntryId]) -> Result<(), Fault> {
+        let run = &self.thread.exchange_of(entry).entries;
+        let (first, last) = (EntryId(run.start as u32), EntryId(run.end as u32 - 1));
+        let torn = run.clone().any(|at| taken.binary_search(&EntryId(at as u32)).is_err());
+        if torn { Err(Fault::Torn { entry, first, last }) } else { Ok(()) }
+    }
+
+    fn insert(&self, after: Option<EntryId>, role: Role, text: &str) -> Result<(), Fault> {
+        filled(text)?;
+        if role == Role::Tool {
+            return Err(Fault::LoneResult);
+        }
+        let Some(after) = after else { return Ok(()) };
+        self.known(after)?;
+        let last = self.thread.exchange_of(after).entries.end - 1;
+        if after.index() == last { Ok(()) } else { Err(Fault::InsideExchange(after)) }
+    }
+
+    fn known(&self, entry: EntryId) -> Result<(), Fault> {
+        self.thread.entry(entry).map(|_| ()).ok_or(Fault::UnknownEntry(entry))
+    }
+}
+
+fn filled(text: &str) -> Result<(), Fault> {
+    if text.trim().is_empty() { Err(Fault::Empty) } else { Ok(()) }
+}
+
+fn smaller(before: u64, after: u64) -> Result<(), Fault> {
+    if after < before { Ok(()) } else { Err(Fault::NotSmaller { before, after }) }
+}

@@ -1,0 +1,139 @@
+//! Cuts a text to a size: its head and tail around a marker that says what is missing.
+//!
+//! Invariant: a cut is never larger than what was allowed and always smaller than its original.
+//! Called by the draft of a plan.
+
+use epitome_types::{ContentId, How, Op, PartId};
+
+use crate::port::Measure;
+use crate::size::Sizes;
+use crate::thread::Thread;
+
+/// How often a cut that came out too large is tried again before only the marker is left.
+const TRIES: u32 = 8;
+
+/// Cuts parts of one thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Cutter<'a> {
+    pub(crate) thread: &'a Thread,
+    /// In the unit that must shrink.
+    pub(crate) sizes: &'a Sizes<'a>,
+    /// In tokens, for the marker.
+    pub(crate) tokens: &'a Sizes<'a>,
+    /// The marker; `{lines}`, `{tokens}` and `{id}` are filled in.
+    pub(crate) marker: &'a str,
+}
+
+impl Cutter<'_> {
+    /// The smallest size a part can be brought to.
+    pub(crate) fn least(&self, part: PartId) -> u64 {
+        let bare = self.text(part).map_or(0, |text| self.measure(&self.marked(part, text, "", "")));
+        bare.min(self.sizes.part(part))
+    }
+
+    /// Cuts the largest of the parts so that together they take at most `room`; `None` where that
+    /// is not possible. Parts that fit as they are get no op.
+    pub(crate) fn fit(&self, parts: &[PartId], room: u64) -> Option<Vec<Op>> {
+        let bounds: Vec<_> =
+            parts.iter().map(|&part| (self.least(part), self.sizes.part(part))).collect();
+        let at_level =
+            |level: u64| bounds.iter().map(move |&(least, size)| level.clamp(least, size));
+        if at_level(0).sum::<u64>() > room {
+            return None;
+        }
+        let (mut level, mut above) = (0, room.saturating_add(1));
+        while above - level > 1 {
+            let middle = level + (above - level) / 2;
+            if at_level(middle).sum::<u64>() <= room { level = middle } else { above = middle }
+        }
+        let levels = parts.iter().zip(at_level(level));
+        Some(levels.filter_map(|(&part, most)| self.cut(part, most)).collect())
+    }
+
+    /// Cuts a part to at most `most`; `None` where it fits as it is or cannot be made smaller.
+    pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<Op> {
+        let (text, size) = (self.text(part)?, self.sizes.part(part));
+        if size <= most {
+            return None;
+        }
+        let marker = self.measure(&self.marked(part, text, "", ""));
+        let mut bytes = text.len() as f64 * most.saturating_sub(marker) as f64 / size.max(1) as f64;
+        for _ in 0..TRIES {
+            let head = head(text, (bytes * 2.0 / 3.0) as usize);
+            let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
+            let with = self.marked(part, text, head, tail);
+            let now = self.measure(&with);
+            if now <= most {
+                return (now < size).then_some(Op::Replace { part, with, how: How::Cut });
+            }
+            bytes *= 0.9 * most as f64 / now as f64;
+        }
+        let with = self.marked(part, text, "", "");
+        let fits = self.measure(&with) <= most;
+        fits.then_some(Op::Replace { part, with, how: How::Cut })
+    }
+
+    fn text(&self, part: PartId) -> Option<&str> {
+        self.thread.part(part)?.text()
+    }
+
+    fn measure(&self, text: &str) -> u64 {
+        self.sizes.gauge().size(text)
+    }
+
+    fn marked(&self, part: PartId, text: &str, head: &str, tail: &str) -> String {
+        let left = &text[head.len()..text.len() - tail.len()];
+        let kept = self.tokens.gauge().size(head) + self.tokens.gauge().size(tail);
+        let marker = fill(
+            self.marker,
+            &[
+                ("lines", &left.trim_matches('\n').lines().count().to_string()),
+                ("tokens", &self.tokens.part(part).saturating_sub(kept).to_string()),
+                ("id", &ContentId::of(text).short()),
+            ],
+        );
+        let pieces = [head.trim_end_matches('\n'), &marker, tail.trim_start_matches('\n')];
+        let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        pieces.join("\n")
+    }
+}
+
+/// What a cut takes out of a text: the stretch between the head and the tail that are still there.
+pub(crate) fn missing<'t>(text: &'t str, cut: &str) -> &'t str {
+    let head: usize =
+        text.chars().zip(cut.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let rest = &text[head..];
+    let tail: usize = rest
+        .chars()
+        .rev()
+        .zip(cut.chars().rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
+    &rest[..rest.len() - tail]
+}
+
+/// Puts values in the place of their `{name}`.
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(template.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), value)
+    })
+}
+
+/// At most so many bytes of the beginning, up to the end of a line where one is near.
+fn head(text: &str, bytes: usize) -> &str {
+    let text = &text[..text.floor_char_boundary(bytes)];
+    match text.rfind('\n') {
+        Some(end) if end >= text.len() / 2 => &text[..end + 1],
+        _ => text,
+    }
+}
+
+/// At most so many bytes of the end, from the beginning of a line where one is near.
+fn tail(text: &str, bytes: usize) -> &str {
+    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
+    match text.find('\n') {
+        Some(end) if end <= text.len() / 2 => &text[end + 1..],
+        _ => text,
+    }
+}

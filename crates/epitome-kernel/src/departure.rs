@@ -1,0 +1,164 @@
+//! What leaves the prompt in one compression, gathered for the store.
+//!
+//! Invariant: every text that a plan removes or shortens is in a blob, under the id that markers
+//! and labels name. Called once per compression, when its plan is settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use epitome_types::{ContentId, EntryId, OffloadReport, Op, Passage, Plan};
+
+use crate::cut::missing;
+use crate::port::{Blob, Departure};
+use crate::size::Sizes;
+use crate::thread::Thread;
+
+/// The text of covered entries as one original: each under a heading with its name.
+pub(crate) fn original_of(thread: &Thread, covers: &[EntryId]) -> String {
+    let mut out = String::new();
+    for entry in covers.iter().filter_map(|&id| thread.entry(id)) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str("## ");
+        out.push_str(&thread.name(entry));
+        out.push('\n');
+        out.push_str(&entry.readable());
+        out.push('\n');
+    }
+    out
+}
+
+/// Gathers what a plan takes out.
+pub(crate) struct Leaving<'a> {
+    thread: &'a Thread,
+    tokens: &'a Sizes<'a>,
+    /// The largest piece cut here for search, in bytes; `None` where none are wanted.
+    passage_bytes: Option<usize>,
+    seen: BTreeSet<ContentId>,
+    departure: Departure,
+    offloaded: Vec<OffloadReport>,
+}
+
+impl<'a> Leaving<'a> {
+    pub(crate) fn new(
+        thread: &'a Thread,
+        tokens: &'a Sizes<'a>,
+        passage_bytes: Option<usize>,
+    ) -> Self {
+        Self {
+            thread,
+            tokens,
+            passage_bytes,
+            seen: BTreeSet::new(),
+            departure: Departure::default(),
+            offloaded: Vec::new(),
+        }
+    }
+
+    /// What a plan takes out. `told` are the pieces that the summariser already cut; entries it
+    /// covers without pieces are cut here.
+    pub(crate) fn gather(
+        mut self,
+        plan: &Plan,
+        told: Vec<Passage>,
+        told_of: &[EntryId],
+    ) -> (Departure, Vec<OffloadReport>) {
+        if self.passage_bytes.is_some() {
+            self.departure.passages = told;
+        }
+        for op in &plan.ops {
+            match op {
+                Op::Summarize(checkpoint) => {
+                    let covers = &checkpoint.covers;
+                    let ends = covers.first().zip(covers.last());
+                    let name = ends.map_or_else(String::new, |(a, b)| format!("{a}-{b}"));
+                    self.blob(checkpoint.id, name, original_of(self.thread, covers));
+                    covers.iter().for_each(|&id| self.entry(id, told_of));
+                }
+                Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
+                Op::Replace { part, with, .. } => {
+                    let Some(entry) = self.thread.entry(part.entry) else { continue };
+                    let text = entry.parts[part.part as usize].text().unwrap_or_default();
+                    let id = ContentId::of(text);
+                    self.blob(id, self.thread.name(entry), text.to_owned());
+                    self.pieces(part.entry, missing(text, with));
+                    if let Some(tool) = self.thread.tool_of(*part) {
+                        self.offload(id, tool, self.tokens.part(*part));
+                    }
+                    let readable = entry.readable();
+                    self.blob(ContentId::of(&readable), self.thread.name(entry), readable);
+                }
+                Op::Insert { .. } => {}
+            }
+        }
+        self.sources();
+        (self.departure, self.offloaded)
+    }
+
+    fn entry(&mut self, id: EntryId, told_of: &[EntryId]) {
+        let Some(entry) = self.thread.entry(id) else { return };
+        let text = entry.readable();
+        let address = ContentId::of(&text);
+        if !told_of.contains(&id) {
+            self.pieces(id, &text);
+        }
+        for (at, part) in entry.parts.iter().enumerate() {
+            if matches!(part.body, epitome_types::Body::Result(_)) {
+                let result = epitome_types::PartId { entry: id, part: at as u32 };
+                let nested =
+                    entry.parts.iter().enumerate().filter(|(_, p)| p.within == Some(result.part));
+                let nested: u64 = nested
+                    .map(|(at, _)| {
+                        self.tokens.part(epitome_types::PartId { entry: id, part: at as u32 })
+                    })
+                    .sum();
+                let tool = self.thread.tool_of(result).unwrap_or_default();
+                self.offload(address, tool, self.tokens.part(result) + nested);
+            }
+        }
+        self.blob(address, self.thread.name(entry), text);
+    }
+
+    fn offload(&mut self, id: ContentId, tool: &str, tokens: u64) {
+        self.offloaded.push(OffloadReport { id: id.to_string(), tool: tool.to_owned(), tokens });
+    }
+
+    fn blob(&mut self, id: ContentId, source: String, text: String) {
+        if !text.is_empty() && self.seen.insert(id) {
+            self.departure.blobs.push(Blob { id, source, text });
+        }
+    }
+
+    /// Cuts a text into pieces at line ends.
+    fn pieces(&mut self, entry: EntryId, text: &str) {
+        let Some(most) = self.passage_bytes else { return };
+        let mut rest = text;
+        while !rest.trim().is_empty() {
+            let end = rest.floor_char_boundary(most.max(4));
+            let end = if end == rest.len() {
+                end
+            } else {
+                rest[..end].rfind('\n').map_or(end, |line| line + 1)
+            };
+            let (piece, after) = rest.split_at(end);
+            if !piece.trim().is_empty() {
+                let text = piece.trim_matches('\n').to_owned();
+                self.departure.passages.push(Passage { entry, text });
+            }
+            rest = after;
+        }
+    }
+
+    fn sources(&mut self) {
+        let mut sources = BTreeMap::new();
+        for passage in &self.departure.passages {
+            if let Some(entry) = self.thread.entry(passage.entry) {
+                sources
+                    .entry(passage.entry)
+                    .or_insert_with(|| (entry.content_id(), self.thread.name(entry)));
+            }
+        }
+        self.departure.sources =
+            sources.into_iter().map(|(entry, (id, name))| (entry, id, name)).collect();
+    }
+}

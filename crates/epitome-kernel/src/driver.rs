@@ -1,0 +1,50 @@
+//! Drives a run with summarisers.
+//!
+//! Invariant: all decisions are the run's; this only carries questions and answers.
+
+use epitome_types::{Budget, Entry, EntryId};
+
+use crate::options::CompressOptions;
+use crate::outcome::Outcome;
+use crate::port::{Counter, Summarizer, SummaryError, SummaryJob};
+use crate::run::{Run, Step};
+use crate::thread::Thread;
+
+/// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
+/// one fails; with none left the last resort needs none.
+pub async fn compress<'t>(
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    budget: Budget,
+    counter: &'t dyn Counter,
+    summarizers: &[&dyn Summarizer],
+) -> Outcome<'t> {
+    let mut run = Run::new(thread, options, budget, counter, summarizers.len());
+    loop {
+        let ask = match run.step() {
+            Step::Summarize(ask) => ask,
+            Step::Done(outcome) => return outcome,
+        };
+        let gauge = *run.gauge();
+        let (entries, kept) = (pick(thread, &ask.entries), pick(thread, &ask.kept));
+        let job = SummaryJob {
+            entries: &entries,
+            kept: &kept,
+            most: ask.most,
+            measure: &gauge,
+            style: options.style,
+            passages: options.passages,
+        };
+        let answer = match summarizers.get(ask.summarizer) {
+            Some(summarizer) => summarizer.summarize(&job).await,
+            None => Err(SummaryError::Failed("there is no such summariser".to_owned())),
+        };
+        if let Some(outcome) = run.answer(answer) {
+            return outcome;
+        }
+    }
+}
+
+fn pick<'t>(thread: &'t Thread, ids: &[EntryId]) -> Vec<&'t Entry> {
+    ids.iter().filter_map(|&id| thread.entry(id)).collect()
+}

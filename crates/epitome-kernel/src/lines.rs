@@ -1,0 +1,70 @@
+//! One-line accounts of messages: what the kernel itself can say without a summariser.
+//!
+//! Invariant: an account is one line per entry and is never larger than allowed.
+
+use epitome_types::{Body, Call, Entry, EntryId, Role};
+
+use crate::cut::fill;
+use crate::options::Texts;
+use crate::port::Measure;
+use crate::thread::Thread;
+
+/// The newest entries of `covers` that fit into `most`, one line each, oldest first; `None` where
+/// not one fits.
+pub(crate) fn account(
+    thread: &Thread,
+    covers: &[EntryId],
+    chars: usize,
+    most: u64,
+    measure: &dyn Measure,
+) -> Option<String> {
+    let mut left = most;
+    let mut lines = Vec::new();
+    for entry in covers.iter().rev().filter_map(|&id| thread.entry(id)) {
+        let line = line(thread, entry, chars) + "\n";
+        let size = measure.size(&line);
+        if size > left {
+            break;
+        }
+        left -= size;
+        lines.push(line);
+    }
+    lines.reverse();
+    let text = lines.concat().trim_end().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The stub of an exchange: its calls in one line, and how to get it back.
+pub(crate) fn stub(entries: &[Entry], texts: &Texts, tokens: u64, id: &str) -> String {
+    let calls: Vec<_> =
+        entries.iter().flat_map(Entry::calls).map(|call| quote(call, texts.line_chars)).collect();
+    let values =
+        [("tokens", tokens.to_string()), ("id", id.to_owned()), ("call", calls.join(", "))];
+    fill(&texts.stub, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+}
+
+fn line(thread: &Thread, entry: &Entry, chars: usize) -> String {
+    let said = entry.parts.iter().find_map(|part| match &part.body {
+        Body::Text(text) => text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
+        Body::Result(result) => result.text.lines().next().map(str::to_owned),
+        _ => None,
+    });
+    let calls = entry.calls().map(|call| quote(call, chars));
+    let said: Vec<_> = said.map(|text| clip(&text, chars)).into_iter().chain(calls).collect();
+    let who = if entry.role == Role::Assistant { "assistant" } else { &thread.name(entry) };
+    let who = who.split_once(' ').map_or(who, |(_, name)| name);
+    format!("{who}: {}", said.join("; "))
+}
+
+fn quote(call: &Call, chars: usize) -> String {
+    format!("{}({})", call.tool, clip(&call.arguments, chars))
+}
+
+/// At most so many characters of one line.
+fn clip(text: &str, chars: usize) -> String {
+    let line = text.trim().replace('\n', " ");
+    match line.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

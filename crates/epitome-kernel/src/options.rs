@@ -1,0 +1,77 @@
+//! What a caller decides about a compression.
+//!
+//! Invariant: no number and no wording in here has a default; profiles supply them.
+
+use epitome_types::Style;
+
+/// How one conversation is compressed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompressOptions {
+    /// The share of the room that is not pinned which the newest real messages fill, 0 to 1.
+    pub keep_recent_share: f64,
+    /// The number of newest messages to leave alone, in place of the share.
+    pub keep_recent_messages: Option<usize>,
+    /// The share of the prompt below which a compression counts as stalled (SPEC 2.8).
+    pub minimum_gain: f64,
+    /// How a summary is worded.
+    pub style: Style,
+    /// Whether the pieces that leave are wanted for search.
+    pub passages: bool,
+    /// The largest piece the kernel itself cuts for search, in bytes.
+    pub passage_bytes: usize,
+    /// What is tried, in this order, when a summary does not fit (SPEC 2.12). The last resort, a
+    /// view without a checkpoint, needs not be named.
+    pub ladder: Vec<Rung>,
+    /// The texts the kernel writes.
+    pub texts: Texts,
+    /// What the request takes beside its messages.
+    pub envelope: Envelope,
+    /// The policy that answers for the plan, for the report.
+    pub policy: String,
+    /// The hook that asked for it, for the report.
+    pub hook: String,
+}
+
+/// One rung of the emergency ladder (SPEC 2.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rung {
+    /// Cuts the tool results of the recent part, all but those of the newest exchange.
+    Results,
+    /// Truncates arguments whose content is on disk; without a workspace nothing is.
+    Inputs,
+    /// Puts one line in the place of each tool exchange of the recent part but the newest.
+    Stubs,
+    /// Lowers checkpoints by a level; a first compression finds none.
+    Lower,
+    /// Merges checkpoints; a first compression finds none.
+    Merge,
+    /// Cuts the user messages of the recent part.
+    FoldUser,
+    /// Writes the checkpoint without a summariser, one line for each message that left.
+    Chunks,
+    /// Keeps half of the recent part, then a quarter, then none.
+    SmallerTail,
+}
+
+/// The wording of what the kernel inserts. It names a way back only where there is one (hazard 19).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texts {
+    /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
+    pub label: String,
+    /// Stands where a text was cut; `{lines}`, `{tokens}` and `{id}` are filled in.
+    pub marker: String,
+    /// Stands for a tool exchange; `{call}`, `{tokens}` and `{id}` are filled in.
+    pub stub: String,
+    /// The most characters that one line quotes from a message.
+    pub line_chars: usize,
+}
+
+/// What a request takes beside its messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// Tokens of the tool schemas.
+    pub tokens: u64,
+    /// Bytes of everything around the messages.
+    pub bytes: u64,
+}

@@ -1,0 +1,199 @@
+//! Sizes of texts, entries and conversations in the unit of a budget.
+//!
+//! Invariant: every text of a thread is counted once, when [`Sizes`] is built; afterwards only
+//! texts that are new are. A size never understates what will be sent.
+
+use epitome_types::{Body, Breakdown, Entry, EntryId, Part, PartId, Role, Unit};
+
+use crate::port::{Gauge, Measure};
+
+/// What an inserted message takes beside its escaped text, at most: a content block of its own,
+/// and its neighbour's text wrapped into one.
+const FRAME_BYTES: u64 = 64;
+
+impl Measure for Gauge<'_> {
+    fn size(&self, text: &str) -> u64 {
+        match self.unit {
+            Unit::Tokens => self.counter.count(text),
+            Unit::Chars => text.chars().count() as u64,
+            Unit::Bytes => escaped(text),
+        }
+    }
+}
+
+impl Gauge<'_> {
+    /// What an inserted message takes beside its text.
+    pub fn frame(&self) -> u64 {
+        match self.unit {
+            Unit::Tokens => self.counter.message(),
+            Unit::Chars => 1,
+            Unit::Bytes => FRAME_BYTES,
+        }
+    }
+
+    /// The size of an inserted message with this text.
+    pub fn message(&self, text: &str) -> u64 {
+        self.frame() + self.size(text)
+    }
+
+    fn parts(&self, parts: &[&Part]) -> Vec<u64> {
+        let mut texts = Vec::new();
+        let mut owner = Vec::new();
+        for (at, part) in parts.iter().enumerate() {
+            let mut push = |text| {
+                texts.push(text);
+                owner.push(at);
+            };
+            match &part.body {
+                Body::Text(text) | Body::Thinking(text) => push(text.as_str()),
+                Body::Result(result) => push(&result.text),
+                Body::Opaque(opaque) => push(&opaque.text),
+                Body::Call(call) => {
+                    if self.unit == Unit::Tokens {
+                        push(&call.tool);
+                    }
+                    push(&call.arguments);
+                }
+                Body::Image(_) => {}
+            }
+        }
+        let counts = match self.unit {
+            Unit::Tokens => self.counter.count_all(&texts),
+            Unit::Chars | Unit::Bytes => texts.iter().map(|text| self.size(text)).collect(),
+        };
+        let mut sizes = vec![0; parts.len()];
+        for (at, count) in owner.into_iter().zip(counts) {
+            sizes[at] += count;
+        }
+        if self.unit == Unit::Tokens {
+            for (size, part) in sizes.iter_mut().zip(parts) {
+                if let Body::Image(image) = &part.body {
+                    *size = self.counter.image(image);
+                }
+            }
+        }
+        sizes
+    }
+
+    /// An entry with its share of the separators between messages.
+    fn entry(&self, entry: &Entry, parts: &[u64]) -> u64 {
+        let sum: u64 = parts.iter().sum();
+        match self.unit {
+            Unit::Tokens => self.counter.message() + sum,
+            Unit::Chars => sum + (parts.len() as u64).max(1),
+            Unit::Bytes => u64::from(entry.bytes) + 1,
+        }
+    }
+}
+
+/// The sizes of all parts and entries of one thread, in one unit.
+#[derive(Clone, Debug)]
+pub struct Sizes<'g> {
+    gauge: Gauge<'g>,
+    envelope: u64,
+    parts: Vec<u64>,
+    starts: Vec<usize>,
+    entries: Vec<u64>,
+}
+
+impl<'g> Sizes<'g> {
+    /// Measures a conversation. `envelope` is what the request takes beside its messages, in the
+    /// gauge's unit: tool schemas, the JSON around the messages.
+    pub fn of(entries: &[Entry], gauge: Gauge<'g>, envelope: u64) -> Self {
+        let all: Vec<_> = entries.iter().flat_map(|entry| &entry.parts).collect();
+        let parts = gauge.parts(&all);
+        let mut starts = Vec::with_capacity(entries.len());
+        let mut sizes = Vec::with_capacity(entries.len());
+        let mut start = 0;
+        for entry in entries {
+            let end = start + entry.parts.len();
+            starts.push(start);
+            sizes.push(gauge.entry(entry, &parts[start..end]));
+            start = end;
+        }
+        Self { gauge, envelope, parts, starts, entries: sizes }
+    }
+
+    /// The gauge they were measured with.
+    pub fn gauge(&self) -> &Gauge<'g> {
+        &self.gauge
+    }
+
+    /// What the request takes beside its messages.
+    pub fn envelope(&self) -> u64 {
+        self.envelope
+    }
+
+    /// The size of a part of the thread.
+    pub fn part(&self, id: PartId) -> u64 {
+        self.parts[self.starts[id.entry.index()] + id.part as usize]
+    }
+
+    /// The size of an entry of the thread, with its share of the separators.
+    pub fn entry(&self, id: EntryId) -> u64 {
+        self.entries[id.index()]
+    }
+
+    /// The size of entries taken together, without the envelope.
+    pub fn sum(&self, ids: impl IntoIterator<Item = EntryId>) -> u64 {
+        ids.into_iter().map(|id| self.entry(id)).sum()
+    }
+
+    /// The size of a request whose messages add up to `messages`.
+    pub fn request(&self, messages: u64) -> u64 {
+        let last_separator = match self.gauge.unit {
+            Unit::Tokens => 0,
+            Unit::Chars | Unit::Bytes => 1,
+        };
+        self.envelope + messages.saturating_sub(last_separator)
+    }
+
+    /// The size of the whole request.
+    pub fn total(&self) -> u64 {
+        self.request(self.entries.iter().sum())
+    }
+
+    /// Adds an entry to a breakdown. Meaningful in tokens, where the parts add up to the entry.
+    pub fn add_to(&self, by: &mut Breakdown, entry: &Entry) {
+        let mut rest = self.entry(entry.id);
+        for (at, part) in entry.parts.iter().enumerate() {
+            let size = self.part(PartId { entry: entry.id, part: at as u32 });
+            *category(by, entry, Some(part)) += size;
+            rest = rest.saturating_sub(size);
+        }
+        *category(by, entry, None) += rest;
+    }
+}
+
+/// Where a part counts, or (`None`) what the protocol adds to its message.
+pub(crate) fn category<'b>(
+    by: &'b mut Breakdown,
+    entry: &Entry,
+    part: Option<&Part>,
+) -> &'b mut u64 {
+    match (entry.role, part.map(|part| (&part.body, part.within))) {
+        (Role::System, _) => &mut by.system,
+        (_, Some((Body::Image(_), _))) => &mut by.images,
+        (_, Some((Body::Call(_), _))) => &mut by.tool_calls,
+        (_, Some((Body::Result(_), _) | (_, Some(_)))) => &mut by.tool_results,
+        (_, Some((Body::Opaque(opaque), _))) if opaque.answers.is_some() => &mut by.tool_results,
+        (_, Some((Body::Opaque(opaque), _))) if opaque.calls.is_some() => &mut by.tool_calls,
+        (Role::Assistant, _) => &mut by.assistant,
+        (Role::Tool, _) => &mut by.tool_results,
+        (Role::User, None) if entry.results().next().is_some() => &mut by.tool_results,
+        (Role::User, _) => &mut by.user,
+    }
+}
+
+/// The length of a text as the inside of a JSON string, in its shortest encoding.
+fn escaped(text: &str) -> u64 {
+    let extra: u64 = text
+        .bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+            0..0x20 => 5,
+            _ => 0,
+        })
+        .sum();
+    text.len() as u64 + extra
+}

@@ -1,0 +1,310 @@
+//! A conversation as one immutable snapshot, with the facts every decision needs.
+//!
+//! Invariant: the exchanges part the entries into runs that stay or go whole (SPEC 2.4), and an
+//! entry that is pinned pins the exchange it stands in. Built once by the caller, then only read:
+//! by `check`, `apply`, the budget arithmetic and `Run`.
+
+use std::ops::Range;
+
+use epitome_types::{Body, Entry, EntryId, Part, PartId, Role, Speaker};
+
+/// Why an entry cannot leave the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pin {
+    /// It shares an exchange with a pinned entry.
+    Partner,
+    /// It is the newest message of a conversation in which nobody in the user role wrote a text.
+    Newest,
+    /// A call in it has no result yet.
+    Pending,
+    /// It is the last text in the user role, written by the harness after the person's last one.
+    Note,
+    /// It holds the last text that a person typed.
+    Typed,
+    /// Somebody pinned it.
+    ByHand,
+    /// It is a system prompt.
+    System,
+}
+
+/// Why a part cannot be rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// It belongs to a system prompt (SPEC 2.3).
+    System,
+    /// It is pinned (SPEC 2.3).
+    Pinned(Pin),
+    /// It is reasoning, or stands beside reasoning in the latest assistant entry (hazard 7).
+    Thinking,
+    /// It has no text of its own: a call, an image, an opaque block, a result made of blocks.
+    NotText,
+}
+
+/// A run of entries that stay or go together: an assistant entry with its calls and every entry
+/// that holds a result of them, or a single message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The entries, as indexes into the thread.
+    pub entries: Range<usize>,
+    /// Whether it holds a result without a call, or a call that was given up: no provider takes
+    /// either (hazards 1 and 4), so a compression never keeps it.
+    pub broken: bool,
+}
+
+/// The entries of one conversation and what follows from them.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    entries: Vec<Entry>,
+    exchanges: Vec<Exchange>,
+    exchange_of: Vec<usize>,
+    pins: Vec<Option<Pin>>,
+    typed: Option<EntryId>,
+    latest_thinking: Option<EntryId>,
+}
+
+impl Thread {
+    /// Reads a conversation. Entries are numbered by their place; `by_hand` names the entries
+    /// that somebody pinned.
+    pub fn new(mut entries: Vec<Entry>, by_hand: &[EntryId]) -> Self {
+        for (place, entry) in entries.iter_mut().enumerate() {
+            entry.id = EntryId(place as u32);
+        }
+        let links = Links::of(&entries);
+        let exchanges = links.exchanges(&entries);
+        let mut exchange_of = vec![0; entries.len()];
+        for (number, exchange) in exchanges.iter().enumerate() {
+            exchange_of[exchange.entries.clone()].fill(number);
+        }
+        let typed = entries.iter().rfind(|entry| is_typed(entry)).map(|entry| entry.id);
+        let mut thread = Self {
+            latest_thinking: latest_thinking(&entries),
+            pins: vec![None; entries.len()],
+            entries,
+            exchanges,
+            exchange_of,
+            typed,
+        };
+        thread.pin_all(by_hand, &links.pending);
+        thread
+    }
+
+    fn pin_all(&mut self, by_hand: &[EntryId], pending: &[usize]) {
+        let systems: Vec<_> = self.of_role(Role::System).collect();
+        let note = self.entries.iter().rposition(is_note);
+        let newest = self.entries.iter().rposition(|entry| entry.role != Role::System);
+        let typed = self.typed.map(EntryId::index);
+        systems.into_iter().for_each(|at| self.pin(at, Pin::System));
+        by_hand.iter().for_each(|id| self.pin(id.index(), Pin::ByHand));
+        pending.iter().for_each(|&at| self.pin(at, Pin::Pending));
+        typed.into_iter().for_each(|at| self.pin(at, Pin::Typed));
+        note.filter(|&at| typed.is_none_or(|typed| at > typed))
+            .into_iter()
+            .for_each(|at| self.pin(at, Pin::Note));
+        if typed.is_none() && note.is_none() {
+            newest.into_iter().for_each(|at| self.pin(at, Pin::Newest));
+        }
+        for exchange in self.exchanges.clone() {
+            if exchange.entries.clone().any(|at| self.pins[at].is_some()) {
+                exchange.entries.for_each(|at| self.pin(at, Pin::Partner));
+            }
+        }
+    }
+
+    fn of_role(&self, role: Role) -> impl Iterator<Item = usize> {
+        let places = self.entries.iter().enumerate();
+        places.filter(move |(_, entry)| entry.role == role).map(|(place, _)| place)
+    }
+
+    fn pin(&mut self, place: usize, pin: Pin) {
+        if let Some(slot) = self.pins.get_mut(place) {
+            *slot = (*slot).max(Some(pin));
+        }
+    }
+
+    /// The entries, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// An entry by its id.
+    pub fn entry(&self, id: EntryId) -> Option<&Entry> {
+        self.entries.get(id.index())
+    }
+
+    /// A part by its id.
+    pub fn part(&self, id: PartId) -> Option<&Part> {
+        self.entry(id.entry)?.parts.get(id.part as usize)
+    }
+
+    /// The exchanges, oldest first; together they are all entries.
+    pub fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// The exchange an entry of this thread stands in.
+    pub fn exchange_of(&self, id: EntryId) -> &Exchange {
+        &self.exchanges[self.exchange_of[id.index()]]
+    }
+
+    /// Why an entry cannot leave, where it cannot.
+    pub fn pinned(&self, id: EntryId) -> Option<Pin> {
+        self.pins.get(id.index()).copied().flatten()
+    }
+
+    /// The entry with the last text that a person typed.
+    pub fn typed(&self) -> Option<EntryId> {
+        self.typed
+    }
+
+    /// Why a part of this thread cannot be rewritten, where it cannot.
+    pub fn frozen(&self, id: PartId) -> Option<Frozen> {
+        let part = self.part(id)?;
+        let whole = matches!(part.body, Body::Text(_)) && part.within.is_none();
+        match (self.pinned(id.entry), &part.body) {
+            (Some(Pin::System), _) => Some(Frozen::System),
+            (Some(Pin::ByHand), _) => Some(Frozen::Pinned(Pin::ByHand)),
+            (_, Body::Thinking(_)) => Some(Frozen::Thinking),
+            _ if self.latest_thinking == Some(id.entry) => Some(Frozen::Thinking),
+            (Some(pin @ (Pin::Typed | Pin::Note)), _) if whole => Some(Frozen::Pinned(pin)),
+            (_, Body::Text(_)) => None,
+            (_, Body::Result(result)) if !result.text.is_empty() => None,
+            _ => Some(Frozen::NotText),
+        }
+    }
+
+    /// The tool whose result a part is or stands in.
+    pub fn tool_of(&self, id: PartId) -> Option<&str> {
+        let entry = self.entry(id.entry)?;
+        let part = self.part(id)?;
+        let outer = part.within.and_then(|outer| entry.parts.get(outer as usize)).unwrap_or(part);
+        let Body::Result(result) = &outer.body else { return None };
+        let entries = &self.entries[self.exchange_of(id.entry).entries.clone()];
+        let calls: Vec<_> = entries.iter().flat_map(Entry::calls).collect();
+        let named = calls.iter().find(|call| !call.id.is_empty() && call.id == result.call);
+        named.or(calls.first().filter(|_| calls.len() == 1)).map(|call| call.tool.as_str())
+    }
+
+    /// What a person is told an entry is: `e12 read_file result`, `e3 user`.
+    pub fn name(&self, entry: &Entry) -> String {
+        let result = entry.parts.iter().position(|part| matches!(part.body, Body::Result(_)));
+        let tool = result.and_then(|at| self.tool_of(PartId { entry: entry.id, part: at as u32 }));
+        match (entry.role, entry.results().count(), tool) {
+            (Role::System, ..) => format!("{} system", entry.id),
+            (Role::Assistant, ..) => format!("{} assistant", entry.id),
+            (_, 1, Some(tool)) => format!("{} {tool} result", entry.id),
+            (_, 0, _) => format!("{} user", entry.id),
+            _ => format!("{} tool results", entry.id),
+        }
+    }
+}
+
+fn is_own_text(part: &Part) -> bool {
+    matches!(&part.body, Body::Text(text) if !text.is_empty()) && part.within.is_none()
+}
+
+fn is_typed(entry: &Entry) -> bool {
+    entry.parts.iter().any(|part| part.speaker == Speaker::Human && is_own_text(part))
+}
+
+fn is_note(entry: &Entry) -> bool {
+    entry.role == Role::User
+        && entry.parts.iter().any(is_own_text)
+        && entry.results().next().is_none()
+}
+
+fn latest_thinking(entries: &[Entry]) -> Option<EntryId> {
+    let latest = entries.iter().rfind(|entry| entry.role == Role::Assistant)?;
+    let thinks = latest.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
+    thinks.then_some(latest.id)
+}
+
+/// Which entry's calls are answered where.
+struct Links {
+    /// For each entry, the last entry that answers one of its calls, or itself.
+    reach: Vec<usize>,
+    broken: Vec<bool>,
+    pending: Vec<usize>,
+}
+
+impl Links {
+    fn of(entries: &[Entry]) -> Self {
+        let mut links = Self {
+            reach: (0..entries.len()).collect(),
+            broken: vec![false; entries.len()],
+            pending: Vec::new(),
+        };
+        let mut open: Vec<(&str, usize)> = Vec::new();
+        for (place, entry) in entries.iter().enumerate() {
+            for part in &entry.parts {
+                match &part.body {
+                    Body::Call(call) => open.push((&call.id, place)),
+                    Body::Result(result) => links.close(&mut open, &result.call, place),
+                    Body::Opaque(opaque) => {
+                        open.extend(opaque.calls.as_deref().map(|id| (id, place)));
+                        if let Some(id) = &opaque.answers {
+                            links.close(&mut open, id, place);
+                        }
+                    }
+                    Body::Text(_) | Body::Thinking(_) | Body::Image(_) => {}
+                }
+            }
+            if is_bare_thinking(entry) && place + 1 < entries.len() {
+                links.reach[place] = place + 1;
+            }
+        }
+        let turn = latest_turn(entries);
+        for (_, place) in open {
+            if place >= turn { links.pending.push(place) } else { links.broken[place] = true }
+        }
+        links
+    }
+
+    /// Links a result to the latest open call of its id; one without an id answers the oldest
+    /// open call of the latest entry that has any.
+    fn close(&mut self, open: &mut Vec<(&str, usize)>, id: &str, place: usize) {
+        let found = if id.is_empty() {
+            let latest = open.iter().map(|call| call.1).max();
+            open.iter().position(|call| Some(call.1) == latest)
+        } else {
+            open.iter().rposition(|call| call.0 == id)
+        };
+        match found {
+            Some(at) => {
+                let caller = open.remove(at).1;
+                self.reach[caller] = self.reach[caller].max(place);
+            }
+            None => self.broken[place] = true,
+        }
+    }
+
+    fn exchanges(&self, entries: &[Entry]) -> Vec<Exchange> {
+        let mut exchanges = Vec::new();
+        let mut start = 0;
+        while start < entries.len() {
+            let (mut at, mut end) = (start, start);
+            while at <= end {
+                end = end.max(self.reach[at]);
+                at += 1;
+            }
+            let broken = self.broken[start..at].contains(&true);
+            exchanges.push(Exchange { entries: start..at, broken });
+            start = at;
+        }
+        exchanges
+    }
+}
+
+/// A reasoning item that stands alone belongs to the item after it (hazard 5).
+fn is_bare_thinking(entry: &Entry) -> bool {
+    !entry.parts.is_empty() && entry.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
+}
+
+/// Where the model's latest turn begins: the last unbroken row of assistant entries. An open call
+/// before it was given up, one within it still waits for its result.
+fn latest_turn(entries: &[Entry]) -> usize {
+    let Some(last) = entries.iter().rposition(|entry| entry.role == Role::Assistant) else {
+        return entries.len();
+    };
+    let before = entries[..last].iter().rposition(|entry| entry.role != Role::Assistant);
+    before.map_or(0, |at| at + 1)
+}
