@@ -1,0 +1,205 @@
+//! Builds conversations in the order in which they are said.
+//!
+//! ```
+//! use epitome_testkit::chat;
+//!
+//! let entries = chat()
+//!     .system("Be brief.")
+//!     .user("What is in a.rs?")
+//!     .call("read", r#"{"path":"a.rs"}"#)
+//!     .result("fn main() {}")
+//!     .assistant("A main function.")
+//!     .entries();
+//! assert_eq!(entries.len(), 5);
+//! ```
+
+use epitome_kernel::types::{
+    Body, Call, Entry, EntryId, Image, Opaque, Part, Role, Speaker, ToolResult,
+};
+
+/// What a message is taken to need around its parts, and each part around its text, in bytes.
+const AROUND: usize = 40;
+
+/// A conversation in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Chat {
+    entries: Vec<Entry>,
+    calls: usize,
+    open: Vec<String>,
+}
+
+/// Begins a conversation.
+pub fn chat() -> Chat {
+    Chat::default()
+}
+
+impl Chat {
+    /// A system prompt.
+    pub fn system(self, text: &str) -> Self {
+        self.message(Role::System, Speaker::Harness, Body::Text(text.to_owned()))
+    }
+
+    /// A text that a person typed.
+    pub fn user(self, text: &str) -> Self {
+        self.message(Role::User, Speaker::Human, Body::Text(text.to_owned()))
+    }
+
+    /// A text in the user role that the harness wrote.
+    pub fn note(self, text: &str) -> Self {
+        self.message(Role::User, Speaker::Harness, Body::Text(text.to_owned()))
+    }
+
+    /// A text of the model.
+    pub fn assistant(self, text: &str) -> Self {
+        self.message(Role::Assistant, Speaker::Model, Body::Text(text.to_owned()))
+    }
+
+    /// Reasoning at the head of a message of the model; what the model says next joins it.
+    pub fn thinking(self, text: &str) -> Self {
+        self.message(Role::Assistant, Speaker::Model, Body::Thinking(text.to_owned()))
+    }
+
+    /// A text that joins the last message.
+    pub fn and(self, text: &str) -> Self {
+        let speaker = self.last_speaker();
+        self.join(speaker, Body::Text(text.to_owned()), None)
+    }
+
+    /// An image in the user role.
+    pub fn image(self, width: u32, height: u32) -> Self {
+        let image = Image { pixels: Some((width, height)) };
+        self.message(Role::User, Speaker::Human, Body::Image(image))
+    }
+
+    /// A tool call; it joins the model's last message if that is the last one, so that two in a
+    /// row are parallel.
+    pub fn call(mut self, tool: &str, arguments: &str) -> Self {
+        self.calls += 1;
+        let id = format!("c{}", self.calls);
+        self.open.push(id.clone());
+        let call = Call { id, tool: tool.to_owned(), arguments: arguments.to_owned() };
+        self.of_model(Body::Call(call))
+    }
+
+    /// A call that the provider itself answers in the same message (hazard 3).
+    pub fn server_tool(mut self, query: &str, found: &str) -> Self {
+        self.calls += 1;
+        let id = format!("s{}", self.calls);
+        let block = |kind: &str, text: &str, calls, answers| {
+            Body::Opaque(Opaque { kind: kind.to_owned(), text: text.to_owned(), calls, answers })
+        };
+        self.of_model(block("server_tool_use", query, Some(id.clone()), None)).of_model(block(
+            "web_search_tool_result",
+            found,
+            None,
+            Some(id),
+        ))
+    }
+
+    /// The result of the oldest open call, as a message of its own.
+    pub fn result(mut self, text: &str) -> Self {
+        let call = if self.open.is_empty() { "none".to_owned() } else { self.open.remove(0) };
+        self.message(Role::Tool, Speaker::Tool, result(call, text))
+    }
+
+    /// The result of the oldest open call, as a part of a user message that all results of one
+    /// row share.
+    pub fn user_result(mut self, text: &str) -> Self {
+        let call = if self.open.is_empty() { "none".to_owned() } else { self.open.remove(0) };
+        if self.entries.last().is_some_and(|entry| entry.role == Role::User) {
+            return self.join(Speaker::Tool, result(call, text), None);
+        }
+        self.message(Role::User, Speaker::Tool, result(call, text))
+    }
+
+    /// Like [`Chat::user_result`], its content a list with one text block.
+    pub fn user_result_blocks(self, text: &str) -> Self {
+        let this = self.user_result("");
+        let outer = this.entries.last().map_or(0, |entry| entry.parts.len() - 1);
+        this.join(Speaker::Tool, Body::Text(text.to_owned()), Some(outer as u32))
+    }
+
+    /// A result that no call asked for.
+    pub fn orphan(self, text: &str) -> Self {
+        self.message(Role::Tool, Speaker::Tool, result("nobody".to_owned(), text))
+    }
+
+    /// A message of the model with a call that no later result answers.
+    pub fn abandoned(mut self, tool: &str, arguments: &str) -> Self {
+        self = self.assistant("or rather").call(tool, arguments);
+        self.open.pop();
+        self
+    }
+
+    /// The conversation.
+    pub fn entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    fn of_model(self, body: Body) -> Self {
+        if self.entries.last().is_some_and(|entry| entry.role == Role::Assistant) {
+            return self.join(Speaker::Model, body, None);
+        }
+        self.message(Role::Assistant, Speaker::Model, body)
+    }
+
+    fn message(mut self, role: Role, speaker: Speaker, body: Body) -> Self {
+        let id = EntryId(self.entries.len() as u32);
+        self.entries.push(Entry { id, role, parts: Vec::new(), bytes: AROUND as u32, at: None });
+        self.join(speaker, body, None)
+    }
+
+    fn join(mut self, speaker: Speaker, body: Body, within: Option<u32>) -> Self {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.bytes += (AROUND + encoded(&body)) as u32;
+            entry.parts.push(Part { body, speaker, within });
+        }
+        self
+    }
+
+    fn last_speaker(&self) -> Speaker {
+        let parts = self.entries.last().map_or(&[][..], |entry| &entry.parts);
+        let last = parts.iter().rev().find(|part| part.speaker != Speaker::Tool);
+        last.map_or(Speaker::Human, |part| part.speaker)
+    }
+}
+
+fn result(call: String, text: &str) -> Body {
+    Body::Result(ToolResult { call, text: text.to_owned(), error: false })
+}
+
+/// The length of a part's texts as JSON strings, at most.
+fn encoded(body: &Body) -> usize {
+    let length = |text: &str| text.escape_default().count();
+    match body {
+        Body::Text(text) | Body::Thinking(text) => length(text),
+        Body::Result(result) => length(&result.text),
+        Body::Call(call) => length(&call.tool) + length(&call.arguments),
+        Body::Opaque(opaque) => length(&opaque.text),
+        Body::Image(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_in_a_row_are_parallel_and_answered_in_order() {
+        let entries = chat().user("go").call("a", "{}").call("b", "{}").result("1").result("2");
+        let entries = entries.entries();
+        assert_eq!(entries.len(), 4);
+        assert_eq!(entries[1].calls().count(), 2);
+        assert_eq!(entries[3].results().next().map(|result| &*result.call), Some("c2"));
+    }
+
+    #[test]
+    fn results_in_the_user_role_share_a_message() {
+        let chat = chat().call("a", "{}").call("b", "{}").user_result("1").user_result_blocks("2");
+        let entries = chat.and("and go on").entries();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[1].results().count(), 2);
+        assert_eq!(entries[1].parts[2].within, Some(1));
+        assert_eq!(entries[1].parts[3].speaker, Speaker::Human);
+    }
+}

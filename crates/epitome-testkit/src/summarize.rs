@@ -1,0 +1,112 @@
+//! Summarisers that do as they are told, well or badly, and a way to run them without a runtime.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use async_trait::async_trait;
+use epitome_kernel::types::{EntryId, MustKeep, Passage, Summary};
+use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
+
+/// What a scripted summariser does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Says the first words of what it is shown, as many as fit, and names what it left.
+    Fill,
+    /// Says this.
+    Say(String),
+    /// Fails.
+    Fail,
+    /// Says nothing.
+    Empty,
+    /// Says this many words more than fit, whatever the limit.
+    TooLarge(usize),
+    /// Asks for at least this much room, then fills it.
+    Least(u64),
+    /// Fails the first times, then fills.
+    FailFirst(usize),
+}
+
+/// A summariser with a script; it remembers what it was asked.
+#[derive(Debug)]
+pub struct ScriptedSummarizer {
+    script: Script,
+    asked: Mutex<Vec<(Vec<EntryId>, u64)>>,
+}
+
+impl ScriptedSummarizer {
+    /// A summariser that follows a script.
+    pub fn new(script: Script) -> Self {
+        Self { script, asked: Mutex::default() }
+    }
+
+    /// The entries and the limit of each job so far.
+    pub fn asked(&self) -> Vec<(Vec<EntryId>, u64)> {
+        self.asked.lock().map(|asked| asked.clone()).unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl Summarizer for ScriptedSummarizer {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        let mut turn = 0;
+        if let Ok(mut asked) = self.asked.lock() {
+            turn = asked.len();
+            asked.push((job.entries.iter().map(|entry| entry.id).collect(), job.most));
+        }
+        let failed = || Err(SummaryError::Failed("scripted".to_owned()));
+        match &self.script {
+            Script::Fill => Ok(fill(job)),
+            Script::Say(text) => Ok(Summary { text: text.clone(), ..Summary::default() }),
+            Script::Fail => failed(),
+            Script::Empty => Ok(Summary { text: " \n".to_owned(), ..Summary::default() }),
+            Script::TooLarge(words) => {
+                let text = (0..job.most as usize + words).map(|_| "word ").collect();
+                Ok(Summary { text, ..Summary::default() })
+            }
+            Script::Least(least) if job.most < *least => {
+                Err(SummaryError::TooSmall { most: job.most, least: *least })
+            }
+            Script::FailFirst(times) if turn < *times => failed(),
+            Script::Least(_) | Script::FailFirst(_) => Ok(fill(job)),
+        }
+    }
+}
+
+/// The first words that fit; the rest of each entry is a passage.
+fn fill(job: &SummaryJob<'_>) -> Summary {
+    let mut summary = Summary { must_keep: MustKeep::default(), ..Summary::default() };
+    let mut full = false;
+    for entry in job.entries {
+        let text = entry.readable();
+        let mut left = Vec::new();
+        for word in text.split_whitespace() {
+            let longer =
+                format!("{}{}{word}", summary.text, if summary.text.is_empty() { "" } else { " " });
+            full = full || job.measure.size(&longer) > job.most;
+            if full { left.push(word) } else { summary.text = longer }
+        }
+        if job.passages && !left.is_empty() {
+            summary.left.push(Passage { entry: entry.id, text: left.join(" ") });
+        }
+    }
+    summary
+}
+
+/// The value of a future that never waits.
+///
+/// # Panics
+///
+/// When it does wait.
+#[expect(clippy::panic, reason = "a test double is allowed to fail the test")]
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the future waits"),
+    }
+}
