@@ -1,1 +1,19 @@
-//! Placeholder.
+//! What left the prompt, kept: originals by content id, and the pieces that a search finds again.
+//!
+//! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
+//! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same port with the same ranking; one conformance
+//! suite holds for both. Only [`Sqlite`] touches files, and only this crate knows their modes.
+
+mod file;
+mod fulltext;
+mod memory;
+mod passage;
+mod prefix;
+mod rank;
+mod refs;
+mod schema;
+mod sqlite;
+mod terms;
+
+pub use memory::Memory;
+pub use sqlite::Sqlite;

@@ -1,0 +1,49 @@
+//! Files of a store: readable by their owner only, from the moment they exist (HOUSE 6).
+//!
+//! Invariant: the only platform code of the crate. The database gives its `-wal` and `-shm` files
+//! the mode of the main file, so creating that one privately is enough. Called by [`crate::Sqlite`].
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates the file, and its missing folders, unless it exists. An existing file keeps its mode.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        private_folders().recursive(true).create(folder)?;
+    }
+    // Another process may create it at this moment; that is as good.
+    match private_file().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn private_folders() -> DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(unix)]
+fn private_file() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn private_folders() -> DirBuilder {
+    DirBuilder::new()
+}
+
+#[cfg(not(unix))]
+fn private_file() -> OpenOptions {
+    OpenOptions::new()
+}

@@ -1,0 +1,242 @@
+//! Words as the search sees them: tokenising, stemming, and the parts of identifiers and paths.
+//!
+//! Invariant: a text and a query go through the same functions, so what matches depends on
+//! nothing but the two strings. Called by the ranking and by the full-text index.
+
+use rustc_hash::FxHashSet;
+
+/// A term, reduced to a hash: ranking compares terms and never shows them.
+pub(crate) type Term = u64;
+
+/// Words that say nothing about what a text is about.
+const STOP: &str = "a about after again all also am an and any are as at be been before being but \
+    by can cannot could did do does doing don done each either else ever for from get go going got \
+    had has have having he her here hers him his how i if in into is it its just let lets like ll \
+    may me might more most much must my no nor not now of off oh ok okay on once one only or other \
+    our ours out over own please re really same shall she should so some such sure than thank \
+    thanks that the their them then there these they this those to too under until up us ve very \
+    want was we well were what when where which while who whom whose why will with would yeah yes \
+    yet you your yours";
+
+/// Decides which words are passed over.
+pub(crate) struct Terms {
+    stop: FxHashSet<&'static str>,
+}
+
+impl Terms {
+    /// Terms without the common English words.
+    pub(crate) fn new() -> Self {
+        Self { stop: STOP.split_whitespace().collect() }
+    }
+
+    /// Calls `each` with every term of a text, in order, repeated as often as it stands there.
+    ///
+    /// A plain word yields its stem. A compound (`snake_case`, `camelCase`, `src/lib.rs`,
+    /// `2024-05-15`) yields itself in lower case, every segment of its path, and the stems of its
+    /// parts.
+    pub(crate) fn each(&self, text: &str, mut each: impl FnMut(&str)) {
+        let mut scratch = String::new();
+        for run in text.split(|c: char| !is_inner(c)) {
+            let run = run.trim_matches(|c: char| !is_word(c));
+            if !run.is_empty() {
+                self.compound(run, &mut scratch, &mut each);
+            }
+        }
+    }
+
+    /// The terms of one run of word characters and the connectors between them.
+    fn compound(&self, run: &str, scratch: &mut String, each: &mut impl FnMut(&str)) {
+        let mut parts = parts(run).peekable();
+        let Some(first) = parts.next() else { return };
+        if parts.peek().is_none() {
+            return self.part(first, scratch, each);
+        }
+        let contraction = run.contains(['\'', '’']);
+        if !contraction {
+            lower(run, scratch);
+            each(scratch);
+            if run.contains('/') {
+                for segment in
+                    run.split('/').filter(|segment| self::parts(segment).nth(1).is_some())
+                {
+                    lower(segment, scratch);
+                    each(scratch);
+                }
+            }
+        }
+        self.part(first, scratch, each);
+        for part in parts {
+            self.part(part, scratch, each);
+        }
+    }
+
+    /// The stem of one plain word, unless it is a stop word or a single letter.
+    fn part(&self, part: &str, scratch: &mut String, each: &mut impl FnMut(&str)) {
+        lower(part, scratch);
+        let single = scratch.len() == 1 && !scratch.as_bytes()[0].is_ascii_digit();
+        if single || self.stop.contains(scratch.as_str()) {
+            return;
+        }
+        stem(scratch);
+        each(scratch);
+    }
+}
+
+/// The hash of a term.
+pub(crate) fn term(word: &str) -> Term {
+    xxhash_rust::xxh3::xxh3_64(word.as_bytes())
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
+/// Characters of a word and those that hold the parts of a compound together.
+fn is_inner(c: char) -> bool {
+    is_word(c) || matches!(c, '_' | '-' | '.' | '/' | '@' | '\'' | '’')
+}
+
+fn lower(word: &str, into: &mut String) {
+    into.clear();
+    if word.is_ascii() {
+        into.push_str(word);
+        into.make_ascii_lowercase();
+    } else {
+        into.extend(word.chars().flat_map(char::to_lowercase));
+    }
+}
+
+/// Cuts a compound at connectors, at the humps of camel case, and between ideographs, which are
+/// written without spaces.
+fn parts(run: &str) -> impl Iterator<Item = &str> {
+    run.split(|c: char| !is_word(c)).flat_map(Humps)
+}
+
+/// The humps of one alphanumeric word (`parseHTTPBody` → `parse`, `HTTP`, `Body`).
+struct Humps<'a>(&'a str);
+
+impl<'a> Iterator for Humps<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.0;
+        let mut chars = rest.char_indices();
+        let (_, mut before) = chars.next()?;
+        let mut end = rest.len();
+        while let Some((at, c)) = chars.next() {
+            let next = chars.clone().next().map(|(_, next)| next);
+            let acronym_ends =
+                before.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase);
+            if before.is_lowercase() && c.is_uppercase()
+                || acronym_ends
+                || is_ideograph(before)
+                || is_ideograph(c)
+            {
+                end = at;
+                break;
+            }
+            before = c;
+        }
+        let (hump, rest) = rest.split_at(end);
+        self.0 = rest;
+        Some(hump)
+    }
+}
+
+/// Han, kana and hangul: each character counts as a word.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{323af}')
+}
+
+/// Cuts the English endings that change most often between a question and its answer.
+fn stem(word: &mut String) {
+    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return;
+    }
+    const ENDINGS: [(&str, &str); 9] = [
+        ("ingly", ""),
+        ("edly", ""),
+        ("ing", ""),
+        ("ied", "y"),
+        ("ies", "y"),
+        ("ed", ""),
+        ("es", ""),
+        ("ly", ""),
+        ("s", ""),
+    ];
+    for (ending, put) in ENDINGS {
+        if word.len() >= ending.len() + 3 && word.ends_with(ending) && !word.ends_with("ss") {
+            word.truncate(word.len() - ending.len());
+            word.push_str(put);
+            break;
+        }
+    }
+    let bytes = word.as_bytes();
+    if let [.., a, b] = bytes
+        && bytes.len() > 3
+        && a == b
+        && !matches!(b, b'l' | b's' | b'e')
+    {
+        word.pop();
+    }
+    if word.len() > 3 && word.ends_with('e') {
+        word.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let mut found = Vec::new();
+        Terms::new().each(text, |term| found.push(term.to_owned()));
+        assert_eq!(found, expected, "terms of {text:?}");
+    }
+
+    #[test]
+    fn plain_words_are_lowered_and_stemmed() {
+        check(
+            "Cancelled flights, cancelling a flight",
+            &["cancell", "flight", "cancell", "flight"],
+        );
+        check("stopped stopping stops", &["stop", "stop", "stop"]);
+        check("studies studied study", &["study", "study", "study"]);
+        check("The price was 42.", &["pric", "42"]);
+        check("glass class", &["glass", "class"]);
+    }
+
+    #[test]
+    fn identifiers_yield_themselves_and_their_parts() {
+        check("gift_card_7091239", &["gift_card_7091239", "gift", "card", "7091239"]);
+        check("parseHTTPBody()", &["parsehttpbody", "pars", "http", "body"]);
+        check("on 2024-05-15", &["2024-05-15", "2024", "05", "15"]);
+    }
+
+    #[test]
+    fn paths_yield_their_segments_too() {
+        check(
+            "see `src/theme/main-view.ts`.",
+            &["see", "src/theme/main-view.ts", "main-view.ts", "src", "them", "main", "view", "ts"],
+        );
+    }
+
+    #[test]
+    fn contractions_are_no_identifiers() {
+        check("I don't know Anna's dog", &["know", "anna", "dog"]);
+    }
+
+    #[test]
+    fn stop_words_and_lone_letters_are_passed_over() {
+        check("the a x of 7 and", &["7"]);
+        check("...", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn other_scripts_survive() {
+        check("Größe ÄNDERN", &["größe", "ändern"]);
+        check("東京 tower", &["東京", "東", "京", "tower"]);
+    }
+}

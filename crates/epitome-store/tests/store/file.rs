@@ -1,0 +1,176 @@
+//! What holds for the store on disk alone: its file, its neighbours, its crashes.
+
+#![expect(clippy::disallowed_methods, reason = "looks at the files themselves")]
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{Chars, Conversation};
+use epitome_kernel::{Store, StoreError};
+use epitome_store::Sqlite;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn place() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    (folder, path)
+}
+
+fn one(text: &str) -> epitome_kernel::Departure {
+    Conversation::new().entry("user", text).departure()
+}
+
+fn found(store: &Sqlite, query: &str) -> Vec<String> {
+    let excerpts = store.search("a", query, 10_000, &Chars).unwrap();
+    excerpts.into_iter().map(|excerpt| excerpt.text).collect()
+}
+
+#[cfg(unix)]
+#[track_caller]
+fn check_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    let found = path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(format!("{found:o}"), format!("{mode:o}"), "{}", path.display());
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_private_from_creation() {
+    let (folder, _) = place();
+    let path = folder.path().join("deep/er/epitome.db");
+    let store = Sqlite::open(&path).unwrap();
+    store.keep("a", &one("a secret")).unwrap();
+    check_mode(&folder.path().join("deep"), 0o700);
+    check_mode(&folder.path().join("deep/er"), 0o700);
+    check_mode(&path, 0o600);
+    check_mode(&path.with_extension("db-wal"), 0o600);
+    check_mode(&path.with_extension("db-shm"), 0o600);
+}
+
+#[test]
+fn what_was_kept_is_there_after_reopening() {
+    let (_folder, path) = place();
+    Sqlite::open(&path).unwrap().keep("a", &one("the lighthouse")).unwrap();
+    let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(found(&store, "lighthouse"), ["the lighthouse"]);
+    // All of it is in the one file by then.
+    drop(store);
+    assert!(!path.with_extension("db-wal").exists());
+}
+
+#[test]
+fn reading_never_creates_a_store() {
+    let (_folder, path) = place();
+    let error = Sqlite::open_existing(&path).unwrap_err();
+    assert!(error.to_string().contains("epitome.db"), "{error}");
+    assert!(error.to_string().contains("no such file"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_store_that_cannot_be_created_says_where() {
+    let (folder, path) = place();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let error = Sqlite::open(&folder.path().join("file/epitome.db")).unwrap_err();
+    assert!(error.to_string().contains("file/epitome.db` cannot be created"), "{error}");
+    std::fs::create_dir(&path).unwrap();
+    assert!(matches!(Sqlite::open(&path), Err(StoreError::Broken { .. })));
+}
+
+#[test]
+fn a_newer_store_is_refused_untouched() {
+    let (_folder, path) = place();
+    drop(Sqlite::open(&path).unwrap());
+    let raw = Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", 999).unwrap();
+    drop(raw);
+    let before = std::fs::read(&path).unwrap();
+    for open in [Sqlite::open, Sqlite::open_existing] {
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 1 }), "{error}");
+    }
+    assert!(std::fs::read(&path).unwrap() == before, "the file changed");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_untouched() {
+    let (_folder, path) = place();
+    let text = "this is a letter, not a database. ".repeat(100);
+    std::fs::write(&path, &text).unwrap();
+    for open in [Sqlite::open, Sqlite::open_existing] {
+        let error = open(&path).unwrap_err();
+        assert!(error.to_string().contains("epitome.db"), "{error}");
+        assert!(error.to_string().contains("not a database"), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_untouched() {
+    let (_folder, path) = place();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = Sqlite::open(&path).unwrap_err();
+    assert!(error.to_string().contains("another program"), "{error}");
+    assert!(std::fs::read(&path).unwrap() == before, "the file changed");
+}
+
+#[test]
+fn a_failing_keep_leaves_nothing() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    store.keep("a", &one("kept before")).unwrap();
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(
+        "CREATE TRIGGER full BEFORE INSERT ON passage WHEN NEW.source LIKE 'e2 %'
+         BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+    )
+    .unwrap();
+    let departure = Conversation::new()
+        .entry("user", "first novelty")
+        .entry("user", "second novelty")
+        .entry("user", "third novelty")
+        .departure();
+    let error = store.keep("a", &departure).unwrap_err();
+    assert!(error.to_string().contains("cannot be written: disk full"), "{error}");
+    assert_eq!(found(&store, "novelty"), ["kept before"]);
+    let id = departure.blobs[0].id.to_string();
+    assert!(matches!(store.original("a", &id), Err(StoreError::Unknown { .. })));
+    // Nothing of it hinders a second attempt.
+    raw.execute_batch("DROP TRIGGER full").unwrap();
+    store.keep("a", &departure).unwrap();
+    assert_eq!(found(&store, "novelty").len(), 4);
+}
+
+#[test]
+fn two_connections_write_and_read_at_once() {
+    let (_folder, path) = place();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let store = Sqlite::open(path).unwrap();
+                for round in 0..10 {
+                    let text = format!("writer {writer} in round {round}");
+                    store.keep("a", &one(&text)).unwrap();
+                    assert!(found(&store, &text).concat().contains(&text));
+                }
+            });
+        }
+    });
+    let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(found(&store, "writer").len(), 40);
+}
+
+#[test]
+fn text_is_stored_once() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    let departure = Conversation::new().cut("read", &["marker one", "marker two"]).departure();
+    store.keep("a", &departure).unwrap();
+    drop(store);
+    let bytes = std::fs::read(&path).unwrap();
+    let copies = bytes.windows(6).filter(|window| window == b"marker").count();
+    // Once in the original for each passage; the index holds it as one term.
+    assert_eq!(copies, 2 + 1);
+}
