@@ -1,0 +1,245 @@
+//! Reads messages of Anthropic's Messages API.
+//!
+//! Invariant: every block becomes a part, in order; a block of unknown type becomes an opaque one.
+//! Called by `Document::parse`.
+
+use epitome_types::{Body, Call, Entry, EntryId, Opaque, Role, Speaker, ToolResult};
+
+use crate::image;
+use crate::json::{Kind, Object, Span, Value};
+use crate::site::{Content, Home, List, Message, Parts, Site, TextSite};
+use crate::{WireError, speaker};
+
+/// The top-level `system` prompt as an entry; edits never touch it.
+pub(crate) fn system(value: Value<'_>, id: EntryId) -> Result<Entry, WireError> {
+    let mut parts = Parts::default();
+    let mut add = |body| {
+        parts.push(body, Speaker::Harness, Home::Content, TextSite::Fixed);
+    };
+    match value.kind() {
+        Kind::Array => {
+            for block in value.items()? {
+                let block = block.object()?;
+                add(match block.text("text") {
+                    Some(text) => Body::Text(text.into_owned()),
+                    None => Body::Opaque(opaque(&block)),
+                });
+            }
+        }
+        _ => add(Body::Text(value.str()?.into_owned())),
+    }
+    Ok(parts.entry(id, Role::System, value.span()).0)
+}
+
+/// One message.
+pub(crate) fn message(value: Value<'_>, id: EntryId) -> Message {
+    let object = value.object()?;
+    let role = role(&object)?;
+    let mut reader = Reader { role, beside_results: false, parts: Parts::default() };
+    let content =
+        object.get("content").ok_or_else(|| value.unexpected("a message with `content`"))?;
+    let content = match content.kind() {
+        Kind::String => {
+            reader.text(content, Home::Content)?;
+            Content::Text(content.span())
+        }
+        Kind::Array => {
+            let blocks = content.items()?;
+            reader.blocks(&blocks)?;
+            Content::Blocks(List::of(content, &blocks))
+        }
+        _ => return Err(content.unexpected("a string or an array of blocks")),
+    };
+    let (entry, parts) = reader.parts.entry(id, role, value.span());
+    let members = List { span: value.span(), items: object.member_spans() };
+    Ok((entry, Site { role, content, members, calls: None, parts }))
+}
+
+fn role(message: &Object<'_>) -> Result<Role, WireError> {
+    const EXPECTED: &str = "`user`, `assistant` or `system`";
+    let Some(role) = message.get("role") else {
+        return Err(message.value.unexpected("a message with `role`"));
+    };
+    match role.str()?.as_ref() {
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        "system" => Ok(Role::System),
+        _ => Err(role.unexpected(EXPECTED)),
+    }
+}
+
+/// Reads the blocks of one message.
+struct Reader {
+    role: Role,
+    /// Whether the message carries tool results: text beside them is rarely a person's.
+    beside_results: bool,
+    parts: Parts,
+}
+
+impl Reader {
+    fn blocks(&mut self, blocks: &[Value<'_>]) -> Result<(), WireError> {
+        let blocks = blocks.iter().map(|block| block.object()).collect::<Result<Vec<_>, _>>()?;
+        self.beside_results = blocks.iter().any(|block| kind(block) == "tool_result");
+        blocks
+            .iter()
+            .enumerate()
+            .try_for_each(|(place, block)| self.block(block, Home::Block(place)))
+    }
+
+    fn text(&mut self, text: Value<'_>, home: Home) -> Result<(), WireError> {
+        let decoded = text.str()?;
+        let speaker = if self.beside_results && speaker::begins_as_reminder(&decoded) {
+            Speaker::Harness
+        } else {
+            speaker::of_text(self.role, &decoded)
+        };
+        self.parts.push(
+            Body::Text(decoded.into_owned()),
+            speaker,
+            home,
+            TextSite::Literal(text.span()),
+        );
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Object<'_>, home: Home) -> Result<(), WireError> {
+        let own = match self.role {
+            Role::Assistant => Speaker::Model,
+            Role::System => Speaker::Harness,
+            Role::User | Role::Tool => Speaker::Human,
+        };
+        let (body, speaker, text) = match kind(block).as_str() {
+            "text" => return self.text(member(block, "text", "a text block with `text`")?, home),
+            "tool_use" => {
+                let (call, text) = call(block)?;
+                (Body::Call(call), Speaker::Model, text)
+            }
+            "tool_result" => return self.result(block, home),
+            "thinking" => {
+                let text = member(block, "thinking", "a thinking block with `thinking`")?.str()?;
+                (Body::Thinking(text.into_owned()), Speaker::Model, TextSite::Fixed)
+            }
+            "redacted_thinking" => (Body::Thinking(String::new()), Speaker::Model, TextSite::Fixed),
+            "image" => (Body::Image(image_of(block)), own, TextSite::Fixed),
+            other if other.ends_with("_tool_result") => {
+                (Body::Opaque(opaque(block)), Speaker::Tool, TextSite::Fixed)
+            }
+            _ => (Body::Opaque(opaque(block)), own, TextSite::Fixed),
+        };
+        self.parts.push(body, speaker, home, text);
+        Ok(())
+    }
+
+    fn result(&mut self, block: &Object<'_>, home: Home) -> Result<(), WireError> {
+        let call =
+            member(block, "tool_use_id", "a tool result with `tool_use_id`")?.str()?.into_owned();
+        let error = block.is_true("is_error");
+        let mut add = |text: String, site| {
+            self.parts.push(
+                Body::Result(ToolResult { call: call.clone(), text, error }),
+                Speaker::Tool,
+                home,
+                site,
+            )
+        };
+        let Some(content) = block.some("content") else {
+            add(String::new(), TextSite::Fixed);
+            return Ok(());
+        };
+        if content.kind() == Kind::String {
+            add(content.str()?.into_owned(), TextSite::Literal(content.span()));
+            return Ok(());
+        }
+        if content.kind() != Kind::Array {
+            return Err(content.unexpected("a string or an array of blocks"));
+        }
+        let outer = add(String::new(), TextSite::Fixed);
+        let items = content.items()?;
+        self.parts.set_inner(outer, List::of(content, &items));
+        for (item, value) in items.iter().enumerate() {
+            let block = value.object()?;
+            let home = Home::Inner { outer, item };
+            let (body, text) = match kind(&block).as_str() {
+                "text" => {
+                    let text = member(&block, "text", "a text block with `text`")?;
+                    (Body::Text(text.str()?.into_owned()), TextSite::Literal(text.span()))
+                }
+                "image" => (Body::Image(image_of(&block)), TextSite::Fixed),
+                _ => (Body::Opaque(opaque(&block)), TextSite::Fixed),
+            };
+            self.parts.push(body, Speaker::Tool, home, text);
+        }
+        Ok(())
+    }
+}
+
+fn call(block: &Object<'_>) -> Result<(Call, TextSite), WireError> {
+    let text =
+        |key, expected| Ok::<_, WireError>(member(block, key, expected)?.str()?.into_owned());
+    let input = member(block, "input", "a tool call with `input`")?;
+    let call = Call {
+        id: text("id", "a tool call with `id`")?,
+        tool: text("name", "a tool call with `name`")?,
+        arguments: input.raw().to_owned(),
+    };
+    Ok((call, TextSite::Arguments { span: input.span(), literal: false }))
+}
+
+fn image_of(block: &Object<'_>) -> epitome_types::Image {
+    let source = block.get("source").and_then(|source| source.object().ok());
+    let data = source.and_then(|source| source.text("data"));
+    image::size(data.as_deref().unwrap_or_default())
+}
+
+/// A block's `type`; empty where it has none.
+pub(crate) fn kind(block: &Object<'_>) -> String {
+    block.text("type").unwrap_or_default().into_owned()
+}
+
+fn member<'a>(
+    block: &Object<'a>,
+    key: &str,
+    expected: &'static str,
+) -> Result<Value<'a>, WireError> {
+    block.get(key).ok_or_else(|| block.value.unexpected(expected))
+}
+
+/// A block passed through as it is, with the ids that pair it (hazard 3).
+pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
+    let kind = kind(block);
+    let id = |key| block.text(key).map(|id| id.into_owned());
+    let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
+    let answers = if kind.ends_with("_tool_result") { id("tool_use_id") } else { None };
+    Opaque { kind, text: without_binary(block.value), calls, answers }
+}
+
+/// A value's JSON with the content of `data` and `file_data` strings left out (hazard 24).
+fn without_binary(value: Value<'_>) -> String {
+    let mut binary = Vec::new();
+    find_binary(value, &mut binary);
+    let (raw, offset) = (value.raw(), value.span().start);
+    let mut out = String::new();
+    let mut at = 0;
+    for span in binary {
+        out.push_str(Span::new(at, span.start + 1 - offset).of(raw));
+        at = span.end - 1 - offset;
+    }
+    out.push_str(Span::new(at, raw.len()).of(raw));
+    out
+}
+
+/// The string literals that hold binary data. Recursion is bounded by the depth of sound JSON.
+fn find_binary(value: Value<'_>, found: &mut Vec<Span>) {
+    if let Ok(items) = value.items() {
+        items.into_iter().for_each(|item| find_binary(item, found));
+    } else if let Ok(object) = value.object() {
+        for (key, value) in object.members {
+            match value.kind() {
+                Kind::String if matches!(key.raw(), "\"data\"" | "\"file_data\"") => {
+                    found.push(value.span())
+                }
+                _ => find_binary(value, found),
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Recognises a format by what the bytes say, never by a file's name.
+//!
+//! Invariant: an answer rests on keys that only one format has; where a request could be either
+//! provider's, the plainer format (openai) is chosen.
+
+use crate::json::{self, Cursor, Kind, Object, Value};
+use crate::{Format, WireError};
+
+/// The format of a conversation.
+///
+/// # Errors
+///
+/// When the bytes are not UTF-8 or JSON (with the byte, or the line of a recording), or look like
+/// no format known here (with what was found).
+pub fn detect(bytes: &[u8]) -> Result<Format, WireError> {
+    let text = json::text(bytes)?;
+    let mut cursor = Cursor::new(text, 0);
+    let first = cursor.value()?;
+    if first.kind() == Kind::Array {
+        cursor.end()?;
+        return Ok(Format::OpenAi);
+    }
+    let object = first.object()?;
+    if let Some(format) = of_request(&object)? {
+        cursor.end()?;
+        return Ok(format);
+    }
+    of_lines(text)
+}
+
+/// The format of a file that is one JSON object, where its keys tell.
+fn of_request(body: &Object<'_>) -> Result<Option<Format>, WireError> {
+    if body.has("history") {
+        return Ok(Some(Format::SweAgent));
+    }
+    match body.some("messages") {
+        None => Ok(None),
+        Some(messages) if is_anthropic(body, messages)? => Ok(Some(Format::Anthropic)),
+        Some(_) => Ok(Some(Format::OpenAi)),
+    }
+}
+
+fn is_anthropic(body: &Object<'_>, messages: Value<'_>) -> Result<bool, WireError> {
+    const OWN_KEYS: [&str; 5] =
+        ["system", "anthropic_version", "stop_sequences", "thinking", "context_management"];
+    const OWN_BLOCKS: [&str; 7] = [
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "image",
+        "document",
+        "server_tool_use",
+    ];
+    if OWN_KEYS.iter().any(|key| body.has(key)) {
+        return Ok(true);
+    }
+    if let Some(tools) = body.some("tools")
+        && let Some(tool) = tools.items()?.first()
+    {
+        let tool = tool.object()?;
+        if tool.has("input_schema") || tool.has("function") {
+            return Ok(tool.has("input_schema"));
+        }
+    }
+    for message in messages.items()? {
+        let message = message.object()?;
+        if message.has("tool_calls") || message.has("tool_call_id") {
+            return Ok(false);
+        }
+        let Some(content) = message.get("content").filter(|content| content.kind() == Kind::Array)
+        else {
+            continue;
+        };
+        for block in content.items()? {
+            let kind = block.object()?.text("type").unwrap_or_default();
+            if OWN_BLOCKS.contains(&kind.as_ref()) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(body.text("model").is_some_and(|model| model.starts_with("claude"))
+        && body.has("max_tokens"))
+}
+
+/// The format of a recording in JSON lines: the first line that tells decides.
+fn of_lines(text: &str) -> Result<Format, WireError> {
+    let mut found = String::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let at_line = |source| WireError::Line { line: number + 1, source: Box::new(source) };
+        let object = json::parse(line).and_then(Value::object).map_err(at_line)?;
+        let kind = object.text("type").unwrap_or_default();
+        match kind.as_ref() {
+            "user" | "assistant" if object.has("message") => return Ok(Format::ClaudeCode),
+            "session" | "message" | "model_change" | "thinking_level_change" => {
+                return Ok(Format::Pi);
+            }
+            _ => {}
+        }
+        if found.is_empty() {
+            found = if kind.is_empty() {
+                format!("an object with the keys {}", keys(&object))
+            } else {
+                format!("a line of type `{kind}`")
+            };
+        }
+    }
+    Err(WireError::Unrecognised { found })
+}
+
+/// The first few keys of an object, as they stand there.
+fn keys(object: &Object<'_>) -> String {
+    let keys = object.members.iter().take(6).map(|(key, _)| key.raw().trim_matches('"'));
+    format!("`{}`", keys.collect::<Vec<_>>().join("`, `"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, format: Format) {
+        assert_eq!(detect(text.as_bytes()), Ok(format), "{text}");
+    }
+
+    #[test]
+    fn knows_each_format_by_its_content() {
+        check("[]", Format::OpenAi);
+        check(r#" [{"role":"user","content":"x"}]"#, Format::OpenAi);
+        check(r#"{"messages":[{"role":"user","content":"x"}]}"#, Format::OpenAi);
+        check(r#"{"system":"x","messages":[]}"#, Format::Anthropic);
+        check(r#"{"messages":[{"role":"user","content":[{"type":"image"}]}]}"#, Format::Anthropic);
+        check(r#"{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}"#, Format::OpenAi);
+        check(r#"{"messages":[],"tools":[{"name":"t","input_schema":{}}]}"#, Format::Anthropic);
+        check(r#"{"model":"claude-x","max_tokens":9,"messages":[]}"#, Format::Anthropic);
+        check(
+            r#"{"model":"claude-x","max_tokens":9,"messages":[],"tools":[{"type":"function","function":{}}]}"#,
+            Format::OpenAi,
+        );
+        check(r#"{"history":[],"trajectory":[]}"#, Format::SweAgent);
+        check("{\"type\":\"session\",\"id\":\"x\"}\n", Format::Pi);
+        check("{\"type\":\"summary\"}\n\n{\"type\":\"user\",\"message\":{}}\n", Format::ClaudeCode);
+    }
+
+    #[test]
+    fn says_what_it_found_instead() {
+        let check = |text: &str, expected: &str| {
+            let error = detect(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check(
+            r#"{"model":"m","input":[]}"#,
+            "format not recognised: an object with the keys `model`, `input`; expected `anthropic`",
+        );
+        check(
+            "{\"type\":\"session_meta\"}\n{\"type\":\"x\"}",
+            "format not recognised: a line of type `session_meta`",
+        );
+        check("{\"type\":\"x\"}\n{\"type\":", "line 2: byte 8: expected a value");
+        check("3", "byte 0: expected an object, found 3");
+        check("", "byte 0: expected a value");
+        check("{\"messages\":[{\"role\":\"user\"", "byte 27: expected `,` or `}` in `messages[0]`");
+    }
+}

@@ -1,0 +1,239 @@
+//! What the edits ask of each message, checked against the document and each other.
+//!
+//! Invariant: after `settle`, every message either goes whole or keeps something besides
+//! reasoning, and reasoning goes only with its message (hazard 7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use epitome_types::{Body, Edit, EntryId, PartId, Role};
+
+use crate::json::{self, Kind};
+use crate::site::{Home, TextSite};
+use crate::{Document, Format, WireError};
+
+/// What happens to one message.
+#[derive(Debug, Default)]
+pub(super) struct Change<'e> {
+    /// It goes.
+    pub(super) removed: bool,
+    /// The parts that go.
+    pub(super) dropped: BTreeSet<u32>,
+    /// New texts by part.
+    pub(super) texts: BTreeMap<u32, &'e str>,
+    /// Texts folded in at its front.
+    pub(super) before: Vec<&'e str>,
+    /// Texts folded in at its end.
+    pub(super) after: Vec<&'e str>,
+    /// The blocks that are tool results and must stay first.
+    results: BTreeSet<usize>,
+}
+
+/// A message to add.
+#[derive(Debug)]
+pub(super) struct Insert<'e> {
+    /// The place of the message it stands before.
+    pub(super) before: usize,
+    pub(super) role: Role,
+    pub(super) text: &'e str,
+}
+
+/// All edits, sorted by what they touch.
+#[derive(Debug)]
+pub(super) struct Changes<'e> {
+    /// One for each message of the document.
+    pub(super) messages: Vec<Change<'e>>,
+    /// In the order of the edits.
+    pub(super) inserts: Vec<Insert<'e>>,
+}
+
+impl Change<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.dropped.is_empty()
+            && self.texts.is_empty()
+            && self.before.is_empty()
+            && self.after.is_empty()
+    }
+
+    /// Whether the block at this place is a tool result.
+    pub(super) fn leads(&self, block: usize) -> bool {
+        self.results.contains(&block)
+    }
+}
+
+impl<'e> Changes<'e> {
+    /// Sorts the edits.
+    pub(super) fn collect(document: &Document<'_>, edits: &'e [Edit]) -> Result<Self, WireError> {
+        let messages = document.sites().iter().map(|_| Change::default()).collect();
+        let mut changes = Changes { messages, inserts: Vec::new() };
+        edits.iter().try_for_each(|edit| changes.add(document, edit))?;
+        changes.check(document)?;
+        changes.note_results(document);
+        Ok(changes)
+    }
+
+    fn add(&mut self, document: &Document<'_>, edit: &'e Edit) -> Result<(), WireError> {
+        match edit {
+            Edit::SetText { part, text } => {
+                let site = site(document, *part)?;
+                let reasoning = matches!(body(document, *part), Some(Body::Thinking(_)));
+                match site {
+                    TextSite::Fixed if reasoning => {
+                        return Err(refuse(*part, "reasoning is never changed"));
+                    }
+                    TextSite::Fixed => {
+                        return Err(refuse(*part, "it has no text of its own to replace"));
+                    }
+                    TextSite::Arguments { .. } if !is_object(text) => {
+                        return Err(refuse(*part, "arguments are replaced by a JSON object only"));
+                    }
+                    TextSite::Literal(_) | TextSite::Arguments { .. } => {}
+                }
+                let change = self.of(document, part.entry)?;
+                if change.texts.insert(part.part, text).is_some() {
+                    return Err(refuse(*part, "two edits set its text"));
+                }
+            }
+            Edit::RemovePart(part) => {
+                site(document, *part)?;
+                if !self.of(document, part.entry)?.dropped.insert(part.part) {
+                    return Err(refuse(*part, "two edits remove it"));
+                }
+            }
+            Edit::RemoveEntry(entry) => {
+                let change = self.of(document, *entry)?;
+                if std::mem::replace(&mut change.removed, true) {
+                    return Err(WireError::Edit {
+                        entry: *entry,
+                        part: None,
+                        why: "two edits remove it",
+                    });
+                }
+            }
+            Edit::Insert { after, role, text } => {
+                let before = place_behind(document, *after)?;
+                let entry = after.unwrap_or(EntryId(0));
+                let refused = match role {
+                    Role::Tool => {
+                        Some("a tool's answer cannot be inserted; insert a text for the user")
+                    }
+                    Role::System if document.format() == Format::Anthropic => Some(
+                        "this format takes no inserted system message; insert a text for the user",
+                    ),
+                    _ => None,
+                };
+                if let Some(why) = refused {
+                    return Err(WireError::Edit { entry, part: None, why });
+                }
+                self.inserts.push(Insert { before, role: *role, text });
+            }
+        }
+        Ok(())
+    }
+
+    fn of(
+        &mut self,
+        document: &Document<'_>,
+        entry: EntryId,
+    ) -> Result<&mut Change<'e>, WireError> {
+        let place = place(document, entry)?;
+        let gone = WireError::Edit { entry, part: None, why: "there is no such entry" };
+        self.messages.get_mut(place).ok_or(gone)
+    }
+
+    /// Makes sure that no edit aims inside what another one removes.
+    fn check(&self, document: &Document<'_>) -> Result<(), WireError> {
+        for (place, change) in self.messages.iter().enumerate() {
+            let entry = &document.entries()[place + document.lead()];
+            let touched = change.dropped.iter().chain(change.texts.keys());
+            for part in touched {
+                let at = PartId { entry: entry.id, part: *part };
+                if change.removed {
+                    return Err(refuse(at, "another edit removes its entry"));
+                }
+                let within = entry.parts.get(*part as usize).and_then(|part| part.within);
+                if within.is_some_and(|outer| change.dropped.contains(&outer)) {
+                    return Err(refuse(at, "another edit removes the part it stands in"));
+                }
+                if change.dropped.contains(part) && change.texts.contains_key(part) {
+                    return Err(refuse(at, "one edit removes it, another sets its text"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_results(&mut self, document: &Document<'_>) {
+        let entries = document.entries().iter().skip(document.lead());
+        for ((change, site), entry) in self.messages.iter_mut().zip(document.sites()).zip(entries) {
+            for (part, site) in entry.parts.iter().zip(&site.parts) {
+                if let (Body::Result(_), Home::Block(block)) = (&part.body, site.home) {
+                    change.results.insert(block);
+                }
+            }
+        }
+    }
+
+    /// Lets messages go that the edits leave without content.
+    pub(super) fn settle(&mut self, document: &Document<'_>) -> Result<(), WireError> {
+        let entries = document.entries().iter().skip(document.lead());
+        for ((change, site), entry) in self.messages.iter_mut().zip(document.sites()).zip(entries) {
+            if change.dropped.is_empty() {
+                continue;
+            }
+            let parts = || (0..).zip(entry.parts.iter().zip(&site.parts));
+            let goes = |part: &u32| change.dropped.contains(part);
+            let mut dropped = parts().filter(|(part, _)| goes(part));
+            let whole = dropped.any(|(_, (_, site))| site.home == Home::Message);
+            let mut left = parts().filter(|(part, (body, _))| !goes(part) && body.within.is_none());
+            if whole || left.all(|(_, (part, _))| matches!(part.body, Body::Thinking(_))) {
+                change.removed = true;
+                continue;
+            }
+            let mut dropped = parts().filter(|(part, _)| goes(part));
+            if let Some((part, _)) =
+                dropped.find(|(_, (part, _))| matches!(part.body, Body::Thinking(_)))
+            {
+                let part = PartId { entry: entry.id, part };
+                return Err(refuse(part, "reasoning goes only with its whole message"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse(part: PartId, why: &'static str) -> WireError {
+    WireError::Edit { entry: part.entry, part: Some(part.part), why }
+}
+
+/// The place of an entry's message among the messages.
+fn place(document: &Document<'_>, entry: EntryId) -> Result<usize, WireError> {
+    let refuse = |why| Err(WireError::Edit { entry, part: None, why });
+    match entry.index().checked_sub(document.lead()) {
+        None => refuse("the top-level system prompt is never edited"),
+        Some(place) if place >= document.sites().len() => refuse("there is no such entry"),
+        Some(place) => Ok(place),
+    }
+}
+
+/// The place that a message behind an entry gets.
+fn place_behind(document: &Document<'_>, after: Option<EntryId>) -> Result<usize, WireError> {
+    match after {
+        Some(entry) if entry.index() >= document.lead() => Ok(place(document, entry)? + 1),
+        _ => Ok(0),
+    }
+}
+
+fn site(document: &Document<'_>, part: PartId) -> Result<TextSite, WireError> {
+    let site = document.sites().get(place(document, part.entry)?);
+    let part_site = site.and_then(|site| site.parts.get(part.part as usize));
+    part_site.map(|site| site.text).ok_or_else(|| refuse(part, "there is no such part"))
+}
+
+fn body<'d>(document: &'d Document<'_>, part: PartId) -> Option<&'d Body> {
+    let entry = document.entries().get(part.entry.index())?;
+    entry.parts.get(part.part as usize).map(|part| &part.body)
+}
+
+fn is_object(text: &str) -> bool {
+    json::parse(text).is_ok_and(|value| value.kind() == Kind::Object)
+}

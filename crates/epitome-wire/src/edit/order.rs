@@ -1,0 +1,68 @@
+//! The new order of the messages: what stays, what is added, what is folded into a neighbour.
+//!
+//! Invariant: kept messages keep their order; no text for the user stands next to a message of
+//! the user (SPEC 2.11, hazard 6). Neighbours are judged on what remains.
+
+use epitome_types::Role;
+
+use super::changes::Changes;
+use crate::Document;
+
+/// One message of the result.
+pub(super) enum Slot<'e> {
+    /// The message that stood at this place.
+    Keep(usize),
+    /// A new message.
+    New {
+        /// Its role.
+        role: Role,
+        /// Its texts, to be joined.
+        texts: Vec<&'e str>,
+    },
+}
+
+/// The messages of the result; texts that found a neighbour are noted in its change.
+pub(super) fn arrange<'e>(document: &Document<'_>, changes: &mut Changes<'e>) -> Vec<Slot<'e>> {
+    let slots = sequence(document, changes);
+    let is_user = |slot: Option<&Slot<'_>>| match slot {
+        Some(Slot::Keep(place)) => {
+            document.sites().get(*place).filter(|site| site.role == Role::User).map(|_| *place)
+        }
+        _ => None,
+    };
+    let mut out: Vec<Slot<'e>> = Vec::with_capacity(slots.len());
+    let mut slots = slots.into_iter().peekable();
+    while let Some(slot) = slots.next() {
+        let Slot::New { role: Role::User, texts } = slot else {
+            out.push(slot);
+            continue;
+        };
+        if let Some(next) = is_user(slots.peek()) {
+            changes.messages[next].before = texts;
+        } else if let Some(previous) = is_user(out.last()) {
+            changes.messages[previous].after = texts;
+        } else {
+            out.push(Slot::New { role: Role::User, texts });
+        }
+    }
+    out
+}
+
+/// What remains and what is added, texts for the user that meet joined into one.
+fn sequence<'e>(document: &Document<'_>, changes: &Changes<'e>) -> Vec<Slot<'e>> {
+    let mut slots: Vec<Slot<'e>> = Vec::with_capacity(document.sites().len());
+    for place in 0..=document.sites().len() {
+        for insert in changes.inserts.iter().filter(|insert| insert.before == place) {
+            match slots.last_mut() {
+                Some(Slot::New { role: Role::User, texts }) if insert.role == Role::User => {
+                    texts.push(insert.text);
+                }
+                _ => slots.push(Slot::New { role: insert.role, texts: vec![insert.text] }),
+            }
+        }
+        if changes.messages.get(place).is_some_and(|change| !change.removed) {
+            slots.push(Slot::Keep(place));
+        }
+    }
+    slots
+}

@@ -1,0 +1,300 @@
+//! What edits do to bytes, case by case.
+
+use epitome_types::{Edit, EntryId, PartId, Role};
+
+use crate::{Document, Format};
+
+fn set(entry: u32, part: u32, text: &str) -> Edit {
+    Edit::SetText { part: at(entry, part), text: text.to_owned() }
+}
+
+fn cut(entry: u32, part: u32) -> Edit {
+    Edit::RemovePart(at(entry, part))
+}
+
+fn remove(entry: u32) -> Edit {
+    Edit::RemoveEntry(EntryId(entry))
+}
+
+fn insert(after: u32, text: &str) -> Edit {
+    Edit::Insert { after: Some(EntryId(after)), role: Role::User, text: text.to_owned() }
+}
+
+fn at(entry: u32, part: u32) -> PartId {
+    PartId { entry: EntryId(entry), part }
+}
+
+/// Checks the messages that edits leave, in either direction of the edits.
+fn check(format: Format, messages: &str, edits: &[Edit], expected: &str) {
+    let (head, tail) = (r#"{"x":1e2,"messages":["#, r#"],"\u0079":1.0}"#);
+    let body = format!("{head}{messages}{tail}");
+    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let edited = |edits: &[Edit]| String::from_utf8(document.edited(edits).unwrap()).unwrap();
+    assert_eq!(edited(edits), format!("{head}{expected}{tail}"));
+    let backwards: Vec<_> = edits.iter().rev().cloned().collect();
+    if !matches!(edits, [Edit::Insert { .. }, Edit::Insert { .. }, ..]) {
+        assert_eq!(edited(&backwards), format!("{head}{expected}{tail}"));
+    }
+}
+
+fn anthropic(messages: &str, edits: &[Edit], expected: &str) {
+    check(Format::Anthropic, messages, edits, expected);
+}
+
+fn openai(messages: &str, edits: &[Edit], expected: &str) {
+    check(Format::OpenAi, messages, edits, expected);
+}
+
+#[track_caller]
+fn refused(format: Format, body: &str, edits: &[Edit], expected: &str) {
+    let document = Document::parse(body.as_bytes(), format).unwrap();
+    assert_eq!(document.edited(edits).unwrap_err().to_string(), expected);
+}
+
+const USER: &str = r#"{"role":"user","content":"a\/b"}"#;
+const MODEL: &str = r#"{ "content":"m\u00e9", "role":"assistant" }"#;
+
+#[test]
+fn a_text_replaces_one_literal() {
+    anthropic(
+        r#"{"role":"user","content":[{"type":"text","text":"old","cache_control":{"ttl":"1h"}}]}"#,
+        &[set(0, 0, "n\"ew\n")],
+        r#"{"role":"user","content":[{"type":"text","text":"n\"ew\n","cache_control":{"ttl":"1h"}}]}"#,
+    );
+    anthropic(USER, &[set(0, 0, "")], r#"{"role":"user","content":""}"#);
+    anthropic(
+        r#"{"role":"user","content":[{"tool_use_id":"i","content":"x","type":"tool_result"},{"type":"tool_result","tool_use_id":"j","content":[{"type":"text","text":"y"}]}]}"#,
+        &[set(0, 0, "X"), set(0, 2, "Y")],
+        r#"{"role":"user","content":[{"tool_use_id":"i","content":"X","type":"tool_result"},{"type":"tool_result","tool_use_id":"j","content":[{"type":"text","text":"Y"}]}]}"#,
+    );
+    openai(
+        r#"{"role":"tool","tool_call_id":"i","content":"x"}"#,
+        &[set(0, 0, "y")],
+        r#"{"role":"tool","tool_call_id":"i","content":"y"}"#,
+    );
+}
+
+#[test]
+fn arguments_are_replaced_by_an_object() {
+    anthropic(
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"w","input":{"a":1.0}}]}"#,
+        &[set(0, 0, r#"{"b":2}"#)],
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"w","input":{"b":2}}]}"#,
+    );
+    let calls = |arguments: &str| {
+        format!(
+            r#"{{"role":"assistant","tool_calls":[{{"id":"i","function":{{"name":"w","arguments":"{arguments}"}}}}]}}"#
+        )
+    };
+    openai(&calls(r#"{\"a\":1.0}"#), &[set(0, 0, r#"{"b":2}"#)], &calls(r#"{\"b\":2}"#));
+    let body = format!("[{}]", calls("{}"));
+    let why = "edit of e0 part 0: arguments are replaced by a JSON object only";
+    refused(Format::OpenAi, &body, &[set(0, 0, "[]")], why);
+}
+
+#[test]
+fn removed_entries_leave_a_sound_list() {
+    anthropic(&format!("{USER} , {MODEL},\n{USER}"), &[remove(0)], &format!("{MODEL},\n{USER}"));
+    anthropic(&format!("{USER} , {MODEL},\n{USER}"), &[remove(1)], &format!("{USER},\n{USER}"));
+    anthropic(&format!("{USER} , {MODEL},\n{USER}"), &[remove(2), remove(0)], MODEL);
+    anthropic(USER, &[remove(0)], "");
+}
+
+#[test]
+fn removed_parts_take_an_emptied_message_along() {
+    let block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let message = |blocks: &str| format!(r#"{{"role":"user","content":[ {blocks} ]}}"#);
+    let three = message(&[block("a"), block("b"), block("c")].join(" , "));
+    anthropic(&three, &[cut(0, 1)], &message(&[block("a"), block("c")].join(" , ")));
+    anthropic(&three, &[cut(0, 0), cut(0, 2)], &message(&block("b")));
+    anthropic(&format!("{MODEL},{three}"), &[cut(1, 0), cut(1, 2), cut(1, 1)], MODEL);
+    anthropic(&format!("{MODEL},{USER}"), &[cut(1, 0)], MODEL);
+    openai(&format!("{MODEL},{three}"), &[cut(1, 0), cut(1, 2), cut(1, 1)], MODEL);
+    openai(
+        &format!(r#"{MODEL},{{"role":"tool","tool_call_id":"i","content":"x"}}"#),
+        &[cut(1, 0)],
+        MODEL,
+    );
+}
+
+#[test]
+fn reasoning_goes_only_with_its_message() {
+    let reply = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"x"},{"type":"tool_use","id":"i","name":"w","input":{}}]}"#;
+    anthropic(&format!("{USER},{reply}"), &[cut(1, 1), cut(1, 2)], USER);
+    let shorter = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"x"}]}"#;
+    anthropic(&format!("{USER},{reply}"), &[cut(1, 2)], &format!("{USER},{shorter}"));
+    let body = format!(r#"{{"messages":[{reply}]}}"#);
+    let refused = |edit, expected: &str| refused(Format::Anthropic, &body, &[edit], expected);
+    refused(cut(0, 0), "edit of e0 part 0: reasoning goes only with its whole message");
+    refused(set(0, 0, "x"), "edit of e0 part 0: reasoning is never changed");
+}
+
+#[test]
+fn calls_beside_the_content_go_one_by_one_or_with_their_key() {
+    let call = |id: u32| format!(r#"{{"id":"{id}","function":{{"name":"t","arguments":"{{}}"}}}}"#);
+    let reply = |content: &str, calls: &[u32]| {
+        let calls: Vec<_> = calls.iter().map(|id| call(*id)).collect();
+        format!(
+            r#"{{"role":"assistant", "content": {content}, "tool_calls": [{}] , "x":1}}"#,
+            calls.join(", ")
+        )
+    };
+    openai(&reply("\"hi\"", &[1, 2, 3]), &[cut(0, 2)], &reply("\"hi\"", &[1, 3]));
+    let bare = r#"{"role":"assistant", "content": "hi" , "x":1}"#;
+    openai(&reply("\"hi\"", &[1, 2]), &[cut(0, 1), cut(0, 2)], bare);
+    openai(&reply("\"hi\"", &[1]), &[cut(0, 0)], &reply("null", &[1]));
+    openai(&format!("{USER},{}", reply("null", &[1, 2])), &[cut(1, 0), cut(1, 1)], USER);
+    openai(&format!("{USER},{}", reply("\"\"", &[1])), &[cut(1, 0)], USER);
+    let parts = r#"[{"type":"text","text":"hi"}]"#;
+    openai(&reply(parts, &[1]), &[cut(0, 0)], &reply("null", &[1]));
+    let first = format!(r#"{{"tool_calls":[{}],"content":"hi","role":"assistant"}}"#, call(1));
+    openai(&first, &[cut(0, 1)], r#"{"content":"hi","role":"assistant"}"#);
+}
+
+#[test]
+fn parts_inside_a_result_go_alone() {
+    let result = |blocks: &str| {
+        format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"i","content":[{blocks}]}},{{"type":"text","text":"t"}}]}}"#
+        )
+    };
+    let (text, image) = (r#"{"type":"text","text":"x"}"#, r#"{"type":"image","source":{}}"#);
+    anthropic(&result(&format!("{text},{image}")), &[cut(0, 2)], &result(text));
+    anthropic(&result(text), &[cut(0, 1)], &result(""));
+    let body = format!(r#"{{"messages":[{}]}}"#, result(text));
+    let why = "edit of e0 part 1: another edit removes the part it stands in";
+    refused(Format::Anthropic, &body, &[cut(0, 0), set(0, 1, "y")], why);
+}
+
+#[test]
+fn a_text_for_the_user_is_a_message_of_its_own_between_replies() {
+    let new = r#"{"role":"user","content":"n\nw"}"#;
+    for check in [anthropic, openai] {
+        check(
+            &format!("{MODEL}, {MODEL}"),
+            &[insert(0, "n\nw")],
+            &format!("{MODEL},{new},{MODEL}"),
+        );
+        check(MODEL, &[insert(0, "n\nw")], &format!("{MODEL},{new}"));
+        check(
+            &format!("{USER},{MODEL}"),
+            &[remove(0), insert(0, "n\nw")],
+            &format!("{new},{MODEL}"),
+        );
+        check(USER, &[remove(0), insert(0, "n\nw")], new);
+        check(
+            &format!("{MODEL},{USER},{MODEL}"),
+            &[insert(0, "n"), insert(1, "w"), remove(1)],
+            &format!(r#"{MODEL},{{"role":"user","content":"n\n\nw"}},{MODEL}"#),
+        );
+    }
+}
+
+#[test]
+fn a_text_for_the_user_is_folded_into_the_neighbour() {
+    let folded =
+        r#"{"role":"user","content":[{"type":"text","text":"n"},{"type":"text","text":"a\/b"}]}"#;
+    anthropic(&format!("{MODEL},{USER}"), &[insert(0, "n")], &format!("{MODEL},{folded}"));
+    anthropic(
+        &format!("{MODEL},{MODEL},{USER}"),
+        &[remove(1), insert(1, "n")],
+        &format!("{MODEL},{folded}"),
+    );
+    anthropic(
+        &format!("{USER},{MODEL},{USER}"),
+        &[remove(1), insert(1, "n")],
+        &format!("{USER},{folded}"),
+    );
+    let behind =
+        r#"{"role":"user","content":[{"type":"text","text":"a\/b"},{"type":"text","text":"n"}]}"#;
+    anthropic(&format!("{USER},{MODEL}"), &[insert(0, "n")], &format!("{behind},{MODEL}"));
+    anthropic(
+        USER,
+        &[insert(0, "n"), set(0, 0, "z")],
+        r#"{"role":"user","content":[{"type":"text","text":"z"},{"type":"text","text":"n"}]}"#,
+    );
+    openai(
+        &format!("{MODEL},{USER}"),
+        &[insert(0, "n\"")],
+        &format!(r#"{MODEL},{{"role":"user","content":"n\"\n\na\/b"}}"#),
+    );
+    openai(
+        &format!("{USER},{MODEL}"),
+        &[insert(0, "n")],
+        &format!(r#"{{"role":"user","content":"a\/b\n\nn"}},{MODEL}"#),
+    );
+    openai(
+        r#"{"role":"user","content":""},{"role":"assistant","content":"m"}"#,
+        &[insert(0, "n"), set(0, 0, "z")],
+        r#"{"role":"user","content":"z\n\nn"},{"role":"assistant","content":"m"}"#,
+    );
+    openai(
+        r#"{"role":"user","content":[{"type":"text","text":"p"}]}"#,
+        &[Edit::Insert { after: None, role: Role::User, text: "n".into() }],
+        r#"{"role":"user","content":[{"type":"text","text":"n"},{"type":"text","text":"p"}]}"#,
+    );
+}
+
+#[test]
+fn tool_results_stay_in_front_of_a_folded_text() {
+    let message = |blocks: &str| format!(r#"{{"role":"user","content":[{blocks}]}}"#);
+    let (a, b) = (
+        r#"{"type":"tool_result","tool_use_id":"a"}"#,
+        r#"{"type":"tool_result","tool_use_id":"b"}"#,
+    );
+    let (new, text) = (r#"{"type":"text","text":"n"}"#, r#"{"type":"text","text":"t"}"#);
+    let body = format!("{MODEL},{}", message(&format!("{a},{b},{text}")));
+    anthropic(
+        &body,
+        &[insert(0, "n")],
+        &format!("{MODEL},{}", message(&format!("{a},{b},{new},{text}"))),
+    );
+    anthropic(
+        &body,
+        &[insert(0, "n"), cut(1, 0)],
+        &format!("{MODEL},{}", message(&format!("{b},{new},{text}"))),
+    );
+    anthropic(
+        &body,
+        &[insert(0, "n"), cut(1, 0), cut(1, 1)],
+        &format!("{MODEL},{}", message(&format!("{new},{text}"))),
+    );
+    anthropic(
+        &body,
+        &[insert(1, "n"), cut(1, 2)],
+        &format!("{MODEL},{}", message(&format!("{a},{b},{new}"))),
+    );
+    openai(
+        r#"{"role":"assistant","content":"m"},{"role":"tool","tool_call_id":"i","content":"x"},{"role":"assistant","content":"m"}"#,
+        &[insert(1, "n")],
+        r#"{"role":"assistant","content":"m"},{"role":"tool","tool_call_id":"i","content":"x"},{"role":"user","content":"n"},{"role":"assistant","content":"m"}"#,
+    );
+}
+
+#[test]
+fn edits_that_cannot_be_made_are_refused() {
+    let body = format!(r#"{{"system":"s","messages":[{USER},{MODEL}]}}"#);
+    let check = |edits: &[Edit], expected: &str| refused(Format::Anthropic, &body, edits, expected);
+    check(&[remove(0)], "edit of e0: the top-level system prompt is never edited");
+    check(&[set(0, 0, "x")], "edit of e0: the top-level system prompt is never edited");
+    check(&[remove(3)], "edit of e3: there is no such entry");
+    check(&[cut(1, 1)], "edit of e1 part 1: there is no such part");
+    check(&[cut(1, 0), cut(1, 0)], "edit of e1 part 0: two edits remove it");
+    check(&[remove(1), remove(1)], "edit of e1: two edits remove it");
+    check(&[set(1, 0, "x"), set(1, 0, "y")], "edit of e1 part 0: two edits set its text");
+    check(
+        &[set(1, 0, "x"), cut(1, 0)],
+        "edit of e1 part 0: one edit removes it, another sets its text",
+    );
+    check(&[set(1, 0, "x"), remove(1)], "edit of e1 part 0: another edit removes its entry");
+    let tool = Edit::Insert { after: None, role: Role::Tool, text: String::new() };
+    check(&[tool], "edit of e0: a tool's answer cannot be inserted; insert a text for the user");
+    check(&[insert(3, "x")], "edit of e3: there is no such entry");
+}
+
+#[test]
+fn without_edits_the_bytes_are_the_same() {
+    let body = format!(" {{\"messages\" : [{USER} ,\n{MODEL}], \"n\":1.0}}\n");
+    let document = Document::parse(body.as_bytes(), Format::OpenAi).unwrap();
+    assert_eq!(document.edited(&[]).unwrap(), body.as_bytes());
+}

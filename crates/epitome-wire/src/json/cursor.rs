@@ -1,0 +1,391 @@
+//! A strict one-pass scanner: steps over JSON without decoding it.
+//!
+//! Invariant: accepts exactly RFC 8259 up to 128 levels, never recurses, never panics, and looks
+//! at each byte once. Called by `scan` (the hot path) and by [`super::Value`].
+
+use super::{Kind, MOST_NESTED, Span, Value, place};
+use crate::WireError;
+
+/// A position in a text.
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    /// How many arrays and objects entered by [`Cursor::members`] and [`Cursor::items`] are open.
+    depth: u32,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at, depth: 0 }
+    }
+
+    /// Steps over one value.
+    pub(crate) fn value(&mut self) -> Result<Value<'a>, WireError> {
+        let kind = self.peek_kind()?;
+        let start = self.at;
+        self.skip()?;
+        Ok(Value::new(self.text, Span::new(start, self.at), kind))
+    }
+
+    /// The kind of the value that begins here, after white space.
+    pub(crate) fn peek_kind(&mut self) -> Result<Kind, WireError> {
+        match self.peek() {
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(Kind::String),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'n') => Ok(Kind::Null),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            _ => Err(self.expected("a value")),
+        }
+    }
+
+    /// Walks the members of the object that begins here; `each` gets the key and must step over
+    /// the value.
+    pub(crate) fn members(
+        &mut self,
+        mut each: impl FnMut(Value<'a>, &mut Self) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        self.open(b'{', "an object")?;
+        if !self.take(b'}') {
+            loop {
+                let key = self.key()?;
+                each(key, self)?;
+                if !self.take(b',') {
+                    break;
+                }
+            }
+            if !self.take(b'}') {
+                return Err(self.expected("`,` or `}`"));
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Walks the items of the array that begins here; `each` must step over the item.
+    pub(crate) fn items(
+        &mut self,
+        mut each: impl FnMut(&mut Self) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        self.open(b'[', "an array")?;
+        if !self.take(b']') {
+            loop {
+                each(self)?;
+                if !self.take(b',') {
+                    break;
+                }
+            }
+            if !self.take(b']') {
+                return Err(self.expected("`,` or `]`"));
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Makes sure that nothing but white space is left.
+    pub(crate) fn end(&mut self) -> Result<(), WireError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.expected("the end of the input")),
+        }
+    }
+
+    /// The next byte that is not white space.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            match byte {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                _ => return Some(*byte),
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn open(&mut self, bracket: u8, expected: &'static str) -> Result<(), WireError> {
+        if self.peek() != Some(bracket) {
+            return Err(self.expected(expected));
+        }
+        if self.depth == MOST_NESTED {
+            return Err(WireError::Deep { at: self.at, most: MOST_NESTED });
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<Value<'a>, WireError> {
+        if self.peek() != Some(b'"') {
+            return Err(self.expected("a key in quotes"));
+        }
+        let start = self.at;
+        self.string()?;
+        let key = Value::new(self.text, Span::new(start, self.at), Kind::String);
+        if !self.take(b':') {
+            return Err(self.expected("`:`"));
+        }
+        Ok(key)
+    }
+
+    /// Steps over one value of any kind. The open brackets are the bits of one number, a set bit
+    /// for an object: that is what limits the depth to 128.
+    fn skip(&mut self) -> Result<(), WireError> {
+        let mut objects: u128 = 0;
+        let mut open = 0;
+        loop {
+            match self.peek() {
+                Some(bracket @ (b'{' | b'[')) => {
+                    if self.depth + open == MOST_NESTED {
+                        return Err(WireError::Deep { at: self.at, most: MOST_NESTED });
+                    }
+                    self.at += 1;
+                    let object = bracket == b'{';
+                    if !self.take(if object { b'}' } else { b']' }) {
+                        objects = objects << 1 | u128::from(object);
+                        open += 1;
+                        if object {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                }
+                Some(b'"') => self.string()?,
+                Some(b'-' | b'0'..=b'9') => self.number()?,
+                Some(b't') => self.word("true")?,
+                Some(b'f') => self.word("false")?,
+                Some(b'n') => self.word("null")?,
+                _ => return Err(self.expected("a value")),
+            }
+            loop {
+                if open == 0 {
+                    return Ok(());
+                }
+                let object = objects & 1 == 1;
+                if self.take(b',') {
+                    if object {
+                        self.key()?;
+                    }
+                    break;
+                }
+                if !self.take(if object { b'}' } else { b']' }) {
+                    return Err(self.expected(if object { "`,` or `}`" } else { "`,` or `]`" }));
+                }
+                objects >>= 1;
+                open -= 1;
+            }
+        }
+    }
+
+    /// Steps over the string that begins here.
+    fn string(&mut self) -> Result<(), WireError> {
+        let bytes = self.text.as_bytes();
+        self.at += 1;
+        loop {
+            self.at = plain_until(bytes, self.at);
+            match bytes.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.expected("an escape for the control character")),
+                None => return Err(self.expected("the closing `\"` of a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), WireError> {
+        let bytes = self.text.as_bytes();
+        match bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                Ok(())
+            }
+            Some(b'u')
+                if bytes
+                    .get(self.at + 2..self.at + 6)
+                    .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) =>
+            {
+                self.at += 6;
+                Ok(())
+            }
+            _ => Err(self.expected("an escape sequence")),
+        }
+    }
+
+    fn number(&mut self) -> Result<(), WireError> {
+        self.at += usize::from(self.byte() == Some(b'-'));
+        match self.byte() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.byte(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.byte(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), WireError> {
+        let start = self.at;
+        while matches!(self.byte(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.expected("a digit")) } else { Ok(()) }
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<(), WireError> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if !rest.starts_with(word.as_bytes()) {
+            return Err(self.expected("a value"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[cold]
+    fn expected(&self, expected: &'static str) -> WireError {
+        WireError::Syntax { at: self.at, expected, place: place::container(self.text, self.at) }
+    }
+}
+
+/// The offset, from `at`, of the first byte that is not plain string content: a quote, a
+/// backslash, a control character, or the end. Eight bytes a step.
+fn plain_until(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*chunk);
+        let quote = word ^ (ONES * b'"' as u64);
+        let backslash = word ^ (ONES * b'\\' as u64);
+        // A borrow can only spoil bytes above the first real hit, and only that one is used.
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let hits = (control
+            | quote.wrapping_sub(ONES) & !quote
+            | backslash.wrapping_sub(ONES) & !backslash)
+            & HIGH;
+        if hits != 0 {
+            return at + hits.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::json::parse;
+
+    /// Compares with serde_json, which refuses lone surrogates in strings only when it decodes.
+    fn check(text: &str) {
+        let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text);
+        let ours = parse(text);
+        assert_eq!(ours.is_ok(), theirs.is_ok(), "{text}: {ours:?} {theirs:?}");
+    }
+
+    #[test]
+    fn agrees_with_serde_json() {
+        for text in [
+            "1",
+            "-0",
+            "01",
+            "-",
+            "1.",
+            "1.0",
+            "1e2",
+            "1E+2",
+            "1e",
+            ".5",
+            "+1",
+            "12345678901234567890123",
+            "true",
+            "tru",
+            "nul",
+            "null",
+            "\"\"",
+            "\"a",
+            "\"\\/\\u00e9\"",
+            "\"\\u00g9\"",
+            "\"\\ud800\"",
+            "\"\\x\"",
+            "\"tab\there\"",
+            "\"\u{7f}\u{80}é\"",
+            "[]",
+            "[1,]",
+            "[,]",
+            "[1 2]",
+            "{}",
+            "{\"a\":1,}",
+            "{\"a\"}",
+            "{a:1}",
+            "{\"a\":1,\"a\":2}",
+            "[[[]]]",
+            "[}",
+            "{]",
+            "",
+            " ",
+            " [ 1 , 2 ] ",
+            "1 1",
+            "\u{feff}1",
+        ] {
+            check(text);
+        }
+    }
+
+    #[test]
+    fn depth_is_limited_to_128() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(parse(&nested(128)).is_ok());
+        assert_eq!(
+            parse(&nested(129)).unwrap_err().to_string(),
+            "byte 128: expected at most 128 nested arrays and objects"
+        );
+        assert!(parse(&"[".repeat(1_000_000)).is_err());
+        assert!(parse(&"{\"a\":".repeat(1_000_000)).is_err());
+    }
+
+    #[test]
+    fn errors_name_the_container() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
+        };
+        check(r#"{"messages":[1 2]}"#, "byte 15: expected `,` or `]` in `messages`");
+        check(r#"{"a":[{"b":{"c":tru}}]}"#, "byte 16: expected a value in `a[0].b`");
+        check(r#"{"a":[0,{"b":"x"#, "byte 15: expected the closing `\"` of a string in `a[1]`");
+        check("[1", "byte 2: expected `,` or `]`");
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json_on_noise(text in r#"[\[\]{},:"\\ua0-9e.+\- tfn\n]{0,24}"#) {
+            check(&text);
+        }
+
+        #[test]
+        fn long_strings_end_where_they_end(plain in "[a-zé中\u{7f}]{0,40}", odd in r#"("|\\n|\\"|\u{1}|)"#) {
+            check(&format!("[\"{plain}{odd}{plain}\"]"));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! One value in the text: its span and kind, navigated on request.
+//!
+//! Invariant: a [`Value`] comes from the scanner, so its bytes are sound JSON; only its kind can
+//! disappoint, and then the error names its path.
+
+use std::borrow::Cow;
+
+use super::{Cursor, Span, place, string};
+use crate::WireError;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+}
+
+/// One value in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value<'a> {
+    text: &'a str,
+    span: Span,
+    kind: Kind,
+}
+
+/// An object's members, in the order of the bytes.
+pub(crate) struct Object<'a> {
+    /// The object itself.
+    pub(crate) value: Value<'a>,
+    /// Keys and values.
+    pub(crate) members: Vec<(Value<'a>, Value<'a>)>,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn new(text: &'a str, span: Span, kind: Kind) -> Self {
+        Self { text, span, kind }
+    }
+
+    pub(crate) fn span(self) -> Span {
+        self.span
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Its bytes.
+    pub(crate) fn raw(self) -> &'a str {
+        self.span.of(self.text)
+    }
+
+    /// The decoded text of a string.
+    pub(crate) fn str(self) -> Result<Cow<'a, str>, WireError> {
+        if self.kind != Kind::String {
+            return Err(self.unexpected("a string"));
+        }
+        Ok(string::decode(Span::new(self.span.start + 1, self.span.end - 1).of(self.text)))
+    }
+
+    /// The items of an array.
+    pub(crate) fn items(self) -> Result<Vec<Value<'a>>, WireError> {
+        if self.kind != Kind::Array {
+            return Err(self.unexpected("an array"));
+        }
+        let mut items = Vec::new();
+        Cursor::new(self.text, self.span.start).items(|cursor| {
+            items.push(cursor.value()?);
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    /// The members of an object.
+    pub(crate) fn object(self) -> Result<Object<'a>, WireError> {
+        if self.kind != Kind::Object {
+            return Err(self.unexpected("an object"));
+        }
+        let mut members = Vec::new();
+        Cursor::new(self.text, self.span.start).members(|key, cursor| {
+            members.push((key, cursor.value()?));
+            Ok(())
+        })?;
+        Ok(Object { value: self, members })
+    }
+
+    /// The error that something else was needed here.
+    pub(crate) fn unexpected(self, expected: &'static str) -> WireError {
+        let found = match self.kind {
+            Kind::Object => "an object".to_owned(),
+            Kind::Array => "an array".to_owned(),
+            Kind::Null => "null".to_owned(),
+            Kind::String if self.span.len() > 40 => "a longer string".to_owned(),
+            Kind::String | Kind::Number | Kind::Bool => self.raw().to_owned(),
+        };
+        WireError::Shape {
+            at: self.span.start,
+            expected,
+            place: place::value(self.text, self.span.start),
+            found,
+        }
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The value under a key; of several the last, as providers read it.
+    pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
+        let (_, value) = self.members.iter().rev().find(|(name, _)| is(*name, key))?;
+        Some(*value)
+    }
+
+    /// The value under a key, unless it is absent or null.
+    pub(crate) fn some(&self, key: &str) -> Option<Value<'a>> {
+        self.get(key).filter(|value| value.kind() != Kind::Null)
+    }
+
+    /// The text under a key, where there is a string.
+    pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.get(key)?.str().ok()
+    }
+
+    /// Whether a key is `true`.
+    pub(crate) fn is_true(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| value.raw() == "true")
+    }
+
+    /// Whether a key is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The places of all members with this key.
+    pub(crate) fn places(&self, key: &str) -> Vec<usize> {
+        let found = self.members.iter().enumerate().filter(|(_, (name, _))| is(*name, key));
+        found.map(|(place, _)| place).collect()
+    }
+
+    /// The span of each member, from its key to the end of its value.
+    pub(crate) fn member_spans(&self) -> Vec<Span> {
+        let spans = self.members.iter();
+        spans.map(|(key, value)| Span::new(key.span.start, value.span.end)).collect()
+    }
+}
+
+/// Whether a key reads as `name`, however it is escaped.
+fn is(key: Value<'_>, name: &str) -> bool {
+    key.str().is_ok_and(|key| key == name)
+}

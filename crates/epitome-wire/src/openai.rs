@@ -1,0 +1,172 @@
+//! Reads messages of OpenAI-compatible chat completions APIs.
+//!
+//! Invariant: every piece of content and every call becomes a part, in order, text before calls.
+//! Called by `Document::parse`.
+
+use epitome_types::{Body, Call, EntryId, Role, Speaker, ToolResult};
+
+use crate::anthropic::{kind, opaque};
+use crate::json::{Kind, Object, Value};
+use crate::site::{Calls, Content, Home, List, Message, Parts, Site, TextSite};
+use crate::{WireError, image, speaker};
+
+/// One message.
+pub(crate) fn message(value: Value<'_>, id: EntryId) -> Message {
+    let object = value.object()?;
+    let role = role(&object)?;
+    let mut reader = Reader { role, parts: Parts::default() };
+    let content = match object.get("content") {
+        None if role == Role::Assistant => Content::Absent,
+        None => return Err(value.unexpected("a message with `content`")),
+        Some(content) => reader.content(&object, content)?,
+    };
+    let calls = reader.calls(&object)?;
+    let (entry, parts) = reader.parts.entry(id, role, value.span());
+    let members = List { span: value.span(), items: object.member_spans() };
+    Ok((entry, Site { role, content, members, calls, parts }))
+}
+
+fn role(message: &Object<'_>) -> Result<Role, WireError> {
+    const EXPECTED: &str = "`system`, `developer`, `user`, `assistant`, `tool` or `function`";
+    let Some(role) = message.get("role") else {
+        return Err(message.value.unexpected("a message with `role`"));
+    };
+    match role.str()?.as_ref() {
+        "system" | "developer" => Ok(Role::System),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        "tool" | "function" => Ok(Role::Tool),
+        _ => Err(role.unexpected(EXPECTED)),
+    }
+}
+
+/// Reads one message.
+struct Reader {
+    role: Role,
+    parts: Parts,
+}
+
+impl Reader {
+    fn content(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<Content, WireError> {
+        let site = match content.kind() {
+            Kind::Null => Content::Null(content.span()),
+            Kind::String => Content::Text(content.span()),
+            Kind::Array => Content::Blocks(List::of(content, &content.items()?)),
+            _ => return Err(content.unexpected("a string, an array of parts, or null")),
+        };
+        if self.role == Role::Tool {
+            self.result(message, content)?;
+        } else if content.kind() == Kind::Array {
+            for (place, part) in content.items()?.into_iter().enumerate() {
+                self.part(part, Home::Block(place))?;
+            }
+        } else if content.kind() == Kind::String {
+            let has_calls =
+                message.some("tool_calls").is_some() || message.some("function_call").is_some();
+            // An empty text beside calls is no part of its own.
+            if content.span().len() > 2 || !has_calls {
+                self.text(content, Home::Content)?;
+            }
+        }
+        Ok(site)
+    }
+
+    fn text(&mut self, text: Value<'_>, home: Home) -> Result<(), WireError> {
+        let decoded = text.str()?.into_owned();
+        let speaker = speaker::of_text(self.role, &decoded);
+        self.parts.push(Body::Text(decoded), speaker, home, TextSite::Literal(text.span()));
+        Ok(())
+    }
+
+    fn part(&mut self, part: Value<'_>, home: Home) -> Result<(), WireError> {
+        let object = part.object()?;
+        let body = match kind(&object).as_str() {
+            "text" => {
+                let text =
+                    object.get("text").ok_or_else(|| part.unexpected("a text part with `text`"))?;
+                return self.text(text, home);
+            }
+            "image_url" => Body::Image(image_of(&object)),
+            _ => Body::Opaque(opaque(&object)),
+        };
+        let speaker = match self.role {
+            Role::System => Speaker::Harness,
+            Role::User => Speaker::Human,
+            Role::Assistant => Speaker::Model,
+            Role::Tool => Speaker::Tool,
+        };
+        self.parts.push(body, speaker, home, TextSite::Fixed);
+        Ok(())
+    }
+
+    /// A whole tool message: the result, and the parts of a list within it.
+    fn result(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<(), WireError> {
+        let call =
+            message.text("tool_call_id").or_else(|| message.text("name")).unwrap_or_default();
+        let (text, site) = match content.kind() {
+            Kind::String => (content.str()?.into_owned(), TextSite::Literal(content.span())),
+            _ => (String::new(), TextSite::Fixed),
+        };
+        let body = Body::Result(ToolResult { call: call.into_owned(), text, error: false });
+        let outer = self.parts.push(body, Speaker::Tool, Home::Message, site);
+        if content.kind() == Kind::Array {
+            let items = content.items()?;
+            self.parts.set_inner(outer, List::of(content, &items));
+            for (item, part) in items.into_iter().enumerate() {
+                self.part(part, Home::Inner { outer, item })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, message: &Object<'_>) -> Result<Option<Calls>, WireError> {
+        if let Some(calls) = message.some("tool_calls") {
+            let items = calls.items()?;
+            for (place, value) in items.iter().enumerate() {
+                let call = value.object()?;
+                let id = call.text("id").unwrap_or_default().into_owned();
+                let inner = call.some("function").or_else(|| call.some("custom"));
+                let inner = inner.ok_or_else(|| value.unexpected("a tool call with `function`"))?;
+                self.call(id, inner, place)?;
+            }
+            let keys = message.places("tool_calls");
+            return Ok(Some(Calls { keys, list: Some(List::of(calls, &items)) }));
+        }
+        if let Some(call) = message.some("function_call") {
+            let name = call.object()?.text("name").unwrap_or_default().into_owned();
+            self.call(name, call, 0)?;
+            return Ok(Some(Calls { keys: message.places("function_call"), list: None }));
+        }
+        Ok(None)
+    }
+
+    fn call(&mut self, id: String, function: Value<'_>, place: usize) -> Result<(), WireError> {
+        let object = function.object()?;
+        let tool =
+            object.text("name").ok_or_else(|| function.unexpected("a function with `name`"))?;
+        let arguments = object.get("arguments").or_else(|| object.get("input"));
+        let (arguments, site) = match arguments {
+            Some(value) if value.kind() == Kind::String => (
+                value.str()?.into_owned(),
+                TextSite::Arguments { span: value.span(), literal: true },
+            ),
+            Some(value) => {
+                (value.raw().to_owned(), TextSite::Arguments { span: value.span(), literal: false })
+            }
+            None => (String::new(), TextSite::Fixed),
+        };
+        let call = Call { id, tool: tool.into_owned(), arguments };
+        self.parts.push(Body::Call(call), Speaker::Model, Home::Call(place), site);
+        Ok(())
+    }
+}
+
+fn image_of(part: &Object<'_>) -> epitome_types::Image {
+    let url = match part.get("image_url") {
+        Some(value) if value.kind() == Kind::Object => {
+            value.object().ok().and_then(|image| image.text("url"))
+        }
+        other => other.and_then(|value| value.str().ok()),
+    };
+    image::size_of_url(url.as_deref().unwrap_or_default())
+}

@@ -1,0 +1,124 @@
+//! Where a message and its parts stand in the bytes: what an edit needs to know.
+//!
+//! Invariant: parts and their sites are parallel; every span lies inside the message's span.
+//! Written by the readers of the two provider formats, read by `edit`.
+
+use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
+
+use crate::WireError;
+use crate::json::{Span, Value};
+
+/// One message in the bytes.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) role: Role,
+    pub(crate) content: Content,
+    /// The message itself: its members, from key to end of value.
+    pub(crate) members: List,
+    pub(crate) calls: Option<Calls>,
+    pub(crate) parts: Vec<PartSite>,
+}
+
+/// A message's `content`.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Absent,
+    Null(Span),
+    /// One string literal, quotes included.
+    Text(Span),
+    Blocks(List),
+}
+
+/// The calls that stand beside the content (`tool_calls`, the older `function_call`).
+#[derive(Debug)]
+pub(crate) struct Calls {
+    /// The places among the message's members of the keys that hold them.
+    pub(crate) keys: Vec<usize>,
+    /// The array; absent for the single `function_call`.
+    pub(crate) list: Option<List>,
+}
+
+/// An array or object and what stands between its brackets.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) span: Span,
+    pub(crate) items: Vec<Span>,
+}
+
+/// One part in the bytes.
+#[derive(Debug)]
+pub(crate) struct PartSite {
+    pub(crate) home: Home,
+    pub(crate) text: TextSite,
+    /// The blocks of a tool result whose content is a list.
+    pub(crate) inner: Option<List>,
+}
+
+/// What a part is an item of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The content is one string, and this is it.
+    Content,
+    /// An item of the content's list.
+    Block(usize),
+    /// An item of the list inside another part.
+    Inner { outer: u32, item: usize },
+    /// An item of the calls beside the content.
+    Call(usize),
+    /// The message exists for this part alone (the result in an OpenAI tool message).
+    Message,
+}
+
+/// What a new text would replace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextSite {
+    /// Nothing: the part has no text that may change.
+    Fixed,
+    /// A string literal, quotes included.
+    Literal(Span),
+    /// The arguments of a call: an object, or a string literal that holds one.
+    Arguments { span: Span, literal: bool },
+}
+
+impl List {
+    /// An array and where its items stand.
+    pub(crate) fn of(value: Value<'_>, items: &[Value<'_>]) -> Self {
+        Self { span: value.span(), items: items.iter().map(|item| item.span()).collect() }
+    }
+}
+
+/// Collects the parts of one message.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) sites: Vec<PartSite>,
+}
+
+impl Parts {
+    /// Adds a part; its place is returned.
+    pub(crate) fn push(&mut self, body: Body, speaker: Speaker, home: Home, text: TextSite) -> u32 {
+        let within = match home {
+            Home::Inner { outer, .. } => Some(outer),
+            _ => None,
+        };
+        self.parts.push(Part { body, speaker, within });
+        self.sites.push(PartSite { home, text, inner: None });
+        self.parts.len() as u32 - 1
+    }
+
+    /// Notes the list that later parts within part `outer` stand in.
+    pub(crate) fn set_inner(&mut self, outer: u32, list: List) {
+        if let Some(site) = self.sites.get_mut(outer as usize) {
+            site.inner = Some(list);
+        }
+    }
+
+    /// The entry these parts make, with the sites beside it.
+    pub(crate) fn entry(self, id: EntryId, role: Role, span: Span) -> (Entry, Vec<PartSite>) {
+        let bytes = u32::try_from(span.len()).unwrap_or(u32::MAX);
+        (Entry { id, role, parts: self.parts, bytes, at: None }, self.sites)
+    }
+}
+
+/// A message, read: the entry and where it stands.
+pub(crate) type Message = Result<(Entry, Site), WireError>;

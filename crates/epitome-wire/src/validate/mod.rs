@@ -1,0 +1,96 @@
+//! The last word before a body goes out: what its provider would refuse (hazards 1 to 10).
+//!
+//! Invariant: looks at one body alone and changes nothing; an empty list means that no rule known
+//! here is broken. Hazard 5 belongs to a format that is not read yet. Called by the facade after
+//! every compression, and by the proxy.
+
+mod anthropic;
+mod markers;
+mod openai;
+
+use std::fmt;
+
+use crate::site::{Home, Site};
+use crate::{Document, Format};
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The number of the hazard; 0 where the body cannot be read at all.
+    pub hazard: u8,
+    /// Where: a path into the body (`messages[3].content[0]`).
+    pub at: String,
+    /// What is wrong there, and what the provider expects.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hazard {}: {}: {}", self.hazard, self.at, self.message)
+    }
+}
+
+/// Checks a request against its provider's rules.
+///
+/// # Errors
+///
+/// Every violation found, in no particular order. A body that cannot be read is one violation
+/// with hazard 0, and so is a recording.
+pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<Violation>> {
+    let unreadable = |error: crate::WireError| {
+        vec![Violation { hazard: 0, at: "body".to_owned(), message: error.to_string() }]
+    };
+    let document = Document::parse(bytes, format).map_err(unreadable)?;
+    let mut found = Findings::default();
+    match format {
+        Format::Anthropic => {
+            anthropic::check(&document, &mut found);
+            markers::check(&document, &mut found).map_err(unreadable)?;
+        }
+        _ => openai::check(&document, &mut found),
+    }
+    if found.0.is_empty() { Ok(()) } else { Err(found.0) }
+}
+
+/// Collects violations.
+#[derive(Default)]
+struct Findings(Vec<Violation>);
+
+impl Findings {
+    fn add(&mut self, hazard: u8, at: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Violation { hazard, at: at.into(), message: message.into() });
+    }
+}
+
+/// The path of a part of the message at `place`.
+fn path(place: usize, site: &Site, part: usize) -> String {
+    let mut path = format!("messages[{place}]");
+    match site.parts.get(part).map(|part| part.home) {
+        Some(Home::Block(block)) => path += &format!(".content[{block}]"),
+        Some(Home::Inner { item, .. }) => path += &format!(".content[{item}]"),
+        Some(Home::Call(call)) => path += &format!(".tool_calls[{call}]"),
+        Some(Home::Content | Home::Message) | None => {}
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hazards and places that are found in a body.
+    pub(super) fn check(format: Format, body: &str, expected: &[(u8, &str)]) {
+        let found = validate(format, body.as_bytes()).err().unwrap_or_default();
+        let short: Vec<_> = found.iter().map(|found| (found.hazard, found.at.as_str())).collect();
+        assert_eq!(short, expected, "{body}: {found:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_one_violation() {
+        for format in Format::ALL {
+            check(format, "{", &[(0, "body")]);
+        }
+        check(Format::Anthropic, "[]", &[(0, "body")]);
+        check(Format::OpenAi, "[]", &[]);
+    }
+}
