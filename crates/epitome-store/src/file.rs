@@ -7,18 +7,20 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Creates the file, and its missing folders, unless it exists. An existing file keeps its mode.
-pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+/// Creates the file, and its missing folders, unless it exists; says whether it did. An existing
+/// file keeps its mode.
+pub(crate) fn create_private(path: &Path) -> io::Result<bool> {
     if path.exists() {
-        return Ok(());
+        return Ok(false);
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         private_folders().recursive(true).create(folder)?;
     }
-    // Another process may create it at this moment; that is as good.
     match private_file().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Ok(_) => Ok(true),
+        // Another process was faster; that is as good.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

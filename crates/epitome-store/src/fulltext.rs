@@ -3,8 +3,6 @@
 //! Invariant: every term is written as `<scope number>x<term>`, so the index is sorted by scope
 //! first and a lookup cannot leave it. Called by [`crate::Sqlite`].
 
-use std::fmt::Write;
-
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::terms::Terms;
@@ -24,31 +22,16 @@ impl Index {
         Self { scope, terms: Terms::new() }
     }
 
-    /// The terms of a text, each once, separated by spaces. Compounds are left to their parts.
+    /// The terms of a text, each followed by a space. Compounds are left to their parts.
     pub(crate) fn terms(&self, text: &str) -> String {
-        let mut written = String::new();
-        for word in self.words(text) {
-            if !written.is_empty() {
-                written.push(' ');
-            }
-            written.push_str(&word);
-        }
-        written
-    }
-
-    fn words(&self, text: &str) -> Vec<String> {
-        let mut words = Vec::new();
+        let scope = self.scope.to_string();
+        let mut written = String::with_capacity(2 * text.len());
         self.terms.each(text, |term| {
             if term.chars().all(char::is_alphanumeric) {
-                let mut word = String::with_capacity(term.len() + 4);
-                if write!(word, "{}x{term}", self.scope).is_ok() {
-                    words.push(word);
-                }
+                written.extend([&scope, "x", term, " "]);
             }
         });
-        words.sort_unstable();
-        words.dedup();
-        words
+        written
     }
 }
 
@@ -62,12 +45,13 @@ pub(crate) fn rarest(
     let mut lookup =
         connection.prepare_cached("SELECT doc FROM passage_vocabulary WHERE term = ?1")?;
     let mut known: Vec<(i64, String)> = Vec::new();
-    for word in Index::new(scope).words(query) {
-        if let Some(documents) = lookup.query_row([&word], |row| row.get(0)).optional()? {
-            known.push((documents, word));
+    for word in Index::new(scope).terms(query).split_whitespace() {
+        if let Some(documents) = lookup.query_row([word], |row| row.get(0)).optional()? {
+            known.push((documents, word.to_owned()));
         }
     }
     known.sort_unstable();
+    known.dedup();
     known.truncate(LOOKED_UP);
     let quoted: Vec<String> = known.iter().map(|(_, word)| format!("\"{word}\"")).collect();
     Ok((!quoted.is_empty()).then(|| quoted.join(" OR ")))

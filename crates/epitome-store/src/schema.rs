@@ -49,6 +49,27 @@ const MIGRATIONS: [&str; 1] = [
     CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row);",
 ];
 
+/// Whether a power cut may harm the file. The crash of a process never does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sync {
+    /// It may. Waiting for the disk is most of the time it takes to make a store and close it, and
+    /// a file that was just created holds nothing yet that could be lost.
+    Off,
+    /// It cannot; it may take the newest commits.
+    Normal,
+}
+
+impl Sync {
+    /// Sets it for all that the connection writes from now on.
+    pub(crate) fn apply(self, connection: &Connection) -> rusqlite::Result<()> {
+        let level = match self {
+            Self::Off => "OFF",
+            Self::Normal => "NORMAL",
+        };
+        connection.pragma_update(None, "synchronous", level)
+    }
+}
+
 /// Why a database is not used.
 pub(crate) enum Refusal {
     /// The port's own error.
@@ -66,9 +87,10 @@ impl From<rusqlite::Error> for Refusal {
 }
 
 /// Sets the connection up and brings the tables to this program's version.
-pub(crate) fn prepare(connection: &mut Connection) -> Result<(), Refusal> {
+pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Refusal> {
     connection.busy_timeout(PATIENCE)?;
-    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;")?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    sync.apply(connection)?;
     let found = state(connection)?;
     if found == State::Current {
         return Ok(());

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::passage::{Kept, answer, arrivals};
 use crate::prefix::Prefix;
-use crate::schema::{self, Refusal};
+use crate::schema::{self, Refusal, Sync};
 use crate::{file, fulltext};
 
 /// Passages of one scope that are all ranked; of more, the full-text index proposes some.
@@ -29,7 +29,14 @@ const NEWEST: i64 = 1_000;
 #[derive(Debug)]
 pub struct Sqlite {
     path: PathBuf,
-    connection: Mutex<Connection>,
+    link: Mutex<Link>,
+}
+
+/// The connection, and whether the file holds what could be lost.
+#[derive(Debug)]
+struct Link {
+    connection: Connection,
+    kept_before: bool,
 }
 
 impl Sqlite {
@@ -40,8 +47,9 @@ impl Sqlite {
     /// [`StoreError::Newer`] for a store of a newer version; [`StoreError::Broken`] for a file that
     /// cannot be created or is not a store.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        file::create_private(path).map_err(|error| broken(path, "cannot be created", &error))?;
-        Self::connect(path)
+        let created = file::create_private(path)
+            .map_err(|error| broken(path, "cannot be created", &error))?;
+        Self::connect(path, if created { Sync::Off } else { Sync::Normal })
     }
 
     /// Opens a store that exists; never creates one.
@@ -53,26 +61,27 @@ impl Sqlite {
         if !path.exists() {
             return Err(broken(path, "cannot be opened", &"there is no such file"));
         }
-        Self::connect(path)
+        Self::connect(path, Sync::Normal)
     }
 
-    fn connect(path: &Path) -> Result<Self, StoreError> {
+    fn connect(path: &Path, sync: Sync) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)
             .map_err(|error| broken(path, "cannot be opened", &error))?;
-        schema::prepare(&mut connection).map_err(|refusal| match refusal {
+        schema::prepare(&mut connection, sync).map_err(|refusal| match refusal {
             Refusal::Newer(error) => error,
             Refusal::Foreign => {
                 broken(path, "cannot be used", &"it is a database of another program")
             }
             Refusal::Sql(error) => broken(path, "cannot be opened", &error),
         })?;
-        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection) })
+        let kept_before = sync == Sync::Normal;
+        Ok(Self { path: path.to_owned(), link: Mutex::new(Link { connection, kept_before }) })
     }
 
     /// The connection. A panic while it was held rolled its transaction back.
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn unread(&self, error: rusqlite::Error) -> StoreError {
@@ -82,14 +91,15 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
-        write(&mut self.lock(), scope, departure)
-            .map_err(|error| broken(&self.path, "cannot be written", &error))
+        let mut link = self.lock();
+        link.keep(scope, departure).map_err(|error| broken(&self.path, "cannot be written", &error))
     }
 
     fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
         let prefix = Prefix::parse(id)?;
-        let connection = self.lock();
-        let found = originals(&connection, scope, &prefix).map_err(|error| self.unread(error))?;
+        let link = self.lock();
+        let found =
+            originals(&link.connection, scope, &prefix).map_err(|error| self.unread(error))?;
         prefix.only(found)
     }
 
@@ -100,13 +110,25 @@ impl Store for Sqlite {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        let kept = candidates(&self.lock(), scope, query).map_err(|error| self.unread(error))?;
+        let kept = candidates(&self.lock().connection, scope, query)
+            .map_err(|error| self.unread(error))?;
         Ok(answer(&kept, query, budget, counter))
     }
 }
 
 fn broken(path: &Path, what: &'static str, cause: &dyn std::fmt::Display) -> StoreError {
     StoreError::Broken { path: path.display().to_string(), what, cause: cause.to_string() }
+}
+
+impl Link {
+    fn keep(&mut self, scope: &str, departure: &Departure) -> rusqlite::Result<()> {
+        if self.kept_before {
+            Sync::Normal.apply(&self.connection)?;
+        }
+        write(&mut self.connection, scope, departure)?;
+        self.kept_before = true;
+        Ok(())
+    }
 }
 
 /// Writes a departure, all of it or nothing.
