@@ -1,0 +1,174 @@
+//! Recordings of clients, turned into requests.
+//!
+//! Invariant: what comes out passes [`crate::validate`]: calls and results pair, and calls that
+//! were never answered (aborted, or the recording ends there) are left out. Called by the facade
+//! before anything else when the input is a recording.
+
+mod claude_code;
+mod pairs;
+mod pi;
+mod swe_agent;
+mod write;
+
+use std::borrow::Cow;
+
+use epitome_types::Role;
+
+use crate::json::{self, Kind, Object, Value};
+use crate::{Format, WireError};
+
+/// A recording as a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    /// The request.
+    pub request: Vec<u8>,
+    /// For each message of the request, when it was said (ISO 8601), where the recording tells.
+    /// [`crate::Document::with_times`] puts them into the entries.
+    pub at: Vec<Option<String>>,
+}
+
+/// Turns a recording into a request of a provider format.
+///
+/// # Errors
+///
+/// When `from` is no recording, `to` is one, or the bytes cannot be read (with line and byte).
+pub fn convert(bytes: &[u8], from: Format, to: Format) -> Result<Vec<u8>, WireError> {
+    transcribe(bytes, from, to).map(|transcript| transcript.request)
+}
+
+/// As [`convert`], with the times of the messages beside the request.
+///
+/// # Errors
+///
+/// As [`convert`].
+pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, WireError> {
+    if to.is_recording() {
+        let expected = "`anthropic` or `openai` to convert to";
+        return Err(WireError::WrongKind { format: to, is: "a recording", expected });
+    }
+    let text = json::text(bytes)?;
+    let recording = match from {
+        Format::ClaudeCode => claude_code::read(text)?,
+        Format::Pi => pi::read(text)?,
+        Format::SweAgent => swe_agent::read(text)?,
+        Format::Anthropic | Format::OpenAi => {
+            let expected = "a recording to convert";
+            return Err(WireError::WrongKind { format: from, is: "a request already", expected });
+        }
+    };
+    let turns = pairs::pair(recording.turns);
+    Ok(match to {
+        Format::Anthropic => write::anthropic(recording.model.as_deref(), turns),
+        _ => write::openai(recording.model.as_deref(), turns),
+    })
+}
+
+/// What a reader makes of a recording.
+#[derive(Default)]
+struct Recording<'a> {
+    /// The model that answered last.
+    model: Option<Cow<'a, str>>,
+    turns: Vec<Turn<'a>>,
+}
+
+/// One message of a recording.
+struct Turn<'a> {
+    role: Role,
+    at: Option<Cow<'a, str>>,
+    pieces: Vec<Piece<'a>>,
+}
+
+/// One piece of a message.
+enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Image {
+        /// `image/png`
+        media: Cow<'a, str>,
+        /// Base64.
+        data: Cow<'a, str>,
+    },
+    /// A block that only Anthropic's format has, as JSON.
+    Native {
+        json: Cow<'a, str>,
+        kind: Native<'a>,
+    },
+    Call(Call<'a>),
+    Answer(Answer<'a>),
+}
+
+/// What to know of a block that is passed through.
+enum Native<'a> {
+    /// Signed reasoning.
+    Reasoning,
+    /// A call that the provider's side runs, or its result: one is nothing without the other.
+    Half { id: Cow<'a, str> },
+    /// Anything else.
+    Other,
+}
+
+/// A tool call.
+struct Call<'a> {
+    id: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    /// A JSON object.
+    arguments: Cow<'a, str>,
+}
+
+/// A tool's result.
+struct Answer<'a> {
+    call: Cow<'a, str>,
+    error: bool,
+    /// Texts and images.
+    content: Vec<Piece<'a>>,
+}
+
+impl<'a> Piece<'a> {
+    /// A text, unless there is nothing in it that a provider would take.
+    fn text(text: Cow<'a, str>) -> Option<Self> {
+        if text.trim().is_empty() { None } else { Some(Piece::Text(text)) }
+    }
+}
+
+/// Reads each line of a recording; an error names the line.
+fn each_line<'a>(
+    text: &'a str,
+    mut read: impl FnMut(Object<'a>) -> Result<(), WireError>,
+) -> Result<(), WireError> {
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        json::parse(line)
+            .and_then(Value::object)
+            .and_then(&mut read)
+            .map_err(|source| WireError::Line { line: number + 1, source: Box::new(source) })?;
+    }
+    Ok(())
+}
+
+/// The pieces of a content that is a string or a list of blocks; `block` reads one of them.
+fn pieces<'a>(
+    content: Option<Value<'a>>,
+    mut block: impl FnMut(&Object<'a>) -> Result<Option<Piece<'a>>, WireError>,
+) -> Result<Vec<Piece<'a>>, WireError> {
+    match content {
+        None => Ok(Vec::new()),
+        Some(content) if content.kind() == Kind::Array => {
+            let blocks = content.items()?;
+            blocks
+                .into_iter()
+                .filter_map(|item| item.object().and_then(|item| block(&item)).transpose())
+                .collect()
+        }
+        Some(content) => Ok(Piece::text(content.str()?).into_iter().collect()),
+    }
+}
+
+/// The text under a key that must be there.
+fn text_of<'a>(
+    object: &Object<'a>,
+    key: &str,
+    expected: &'static str,
+) -> Result<Cow<'a, str>, WireError> {
+    object.get(key).ok_or_else(|| object.value.unexpected(expected))?.str()
+}
+
+#[cfg(test)]
+mod tests;

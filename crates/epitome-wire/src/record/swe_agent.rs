@@ -1,0 +1,104 @@
+//! Reads trajectories of SWE-agent: one JSON object with a `history`.
+//!
+//! Invariant: demonstrations are left out; a tool message answers the first id it names.
+
+use std::borrow::Cow;
+
+use epitome_types::Role;
+
+use super::{Answer, Call, Piece, Recording, Turn, pieces, text_of};
+use crate::WireError;
+use crate::json::{self, Kind, Object, Value, literal};
+
+pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+    let trajectory = json::parse(text)?;
+    let history = trajectory.object()?.get("history");
+    let history = history.ok_or_else(|| trajectory.unexpected("an object with `history`"))?;
+    let mut recording = Recording::default();
+    for value in history.items()? {
+        let message = value.object()?;
+        if !message.is_true("is_demo") {
+            recording.turns.push(turn(&message)?);
+        }
+    }
+    Ok(recording)
+}
+
+fn turn<'a>(message: &Object<'a>) -> Result<Turn<'a>, WireError> {
+    let role =
+        message.get("role").ok_or_else(|| message.value.unexpected("a message with `role`"))?;
+    let content = || pieces(message.some("content"), part);
+    let (role, pieces) = match role.str()?.as_ref() {
+        "system" => (Role::System, content()?),
+        "user" => (Role::User, content()?),
+        "assistant" => (Role::Assistant, reply(message, content()?)?),
+        "tool" => match answered(message)? {
+            Some(call) => {
+                let answer = Answer { call, error: false, content: content()? };
+                (Role::Tool, vec![Piece::Answer(answer)])
+            }
+            None => (Role::User, content()?),
+        },
+        _ => return Err(role.unexpected("`system`, `user`, `assistant` or `tool`")),
+    };
+    Ok(Turn { role, at: None, pieces })
+}
+
+fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+    Ok(match part.text("type").as_deref() {
+        Some("text") => Piece::text(text_of(part, "text", "a text part with `text`")?),
+        Some("image_url") => {
+            let image = part
+                .get("image_url")
+                .ok_or_else(|| part.value.unexpected("a part with `image_url`"))?;
+            let url = text_of(&image.object()?, "url", "an image with `url`")?;
+            let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+            data.map(|(media, data)| Piece::Image {
+                media: media.to_owned().into(),
+                data: data.to_owned().into(),
+            })
+        }
+        _ => None,
+    })
+}
+
+/// The text (or, where a reply has none, the thought) and the calls.
+fn reply<'a>(
+    message: &Object<'a>,
+    mut pieces: Vec<Piece<'a>>,
+) -> Result<Vec<Piece<'a>>, WireError> {
+    if pieces.is_empty() {
+        pieces.extend(message.text("thought").and_then(Piece::text));
+    }
+    let calls = message.some("tool_calls").map_or(Ok(Vec::new()), Value::items)?;
+    for value in calls {
+        let call = value.object()?;
+        let function =
+            call.get("function").ok_or_else(|| value.unexpected("a tool call with `function`"))?;
+        let function = function.object()?;
+        pieces.push(Piece::Call(Call {
+            id: text_of(&call, "id", "a tool call with `id`")?,
+            tool: text_of(&function, "name", "a function with `name`")?,
+            arguments: arguments(function.get("arguments"))?,
+        }));
+    }
+    Ok(pieces)
+}
+
+/// Arguments as a JSON object, whatever the model wrote.
+fn arguments(value: Option<Value<'_>>) -> Result<Cow<'_, str>, WireError> {
+    let Some(value) = value else { return Ok("{}".into()) };
+    if value.kind() == Kind::Object {
+        return Ok(value.raw().into());
+    }
+    let text = value.str()?;
+    match json::parse(&text) {
+        Ok(parsed) if parsed.kind() == Kind::Object => Ok(text),
+        _ => Ok(format!(r#"{{"arguments":{}}}"#, literal(&text)).into()),
+    }
+}
+
+fn answered<'a>(message: &Object<'a>) -> Result<Option<Cow<'a, str>>, WireError> {
+    let ids = message.some("tool_call_ids").map_or(Ok(Vec::new()), Value::items)?;
+    ids.first().map(|id| id.str()).transpose()
+}

@@ -1,0 +1,184 @@
+//! Writes paired turns as a request of either provider.
+//!
+//! Invariant: one item of `at` for each message written. Called by `transcribe`.
+
+use std::borrow::Cow;
+
+use epitome_types::Role;
+
+use super::{Answer, Piece, Transcript, Turn};
+use crate::json::literal;
+
+/// Anthropic's API asks for a bound on the reply; a recording does not know one.
+const MAX_TOKENS: u32 = 4096;
+
+/// Stands first where a recording begins with a reply (hazard 6).
+const OPENING: &str = "(The recording begins here.)";
+
+/// A request to Anthropic's Messages API.
+pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+    let mut out = Messages::default();
+    let (system, turns): (Vec<_>, Vec<_>) =
+        turns.into_iter().partition(|turn| turn.role == Role::System);
+    let mut turns = turns.into_iter().peekable();
+    if turns.peek().is_none_or(|turn| turn.role != Role::User) {
+        out.add("user", &literal(OPENING), None);
+    }
+    while let Some(Turn { role, at, mut pieces }) = turns.next() {
+        // The results of one reply share a message (hazard 2).
+        while role == Role::Tool
+            && let Some(mut next) = turns.next_if(|next| next.role == Role::Tool)
+        {
+            pieces.append(&mut next.pieces);
+        }
+        let role = if role == Role::Assistant { "assistant" } else { "user" };
+        out.add(role, &blocks(&pieces), at);
+    }
+    let mut head =
+        model.map_or_else(String::new, |model| format!(r#""model":{},"#, literal(model)));
+    head += &format!(r#""max_tokens":{MAX_TOKENS},"#);
+    let system = system.iter().map(|turn| texts(&turn.pieces)).collect::<Vec<_>>().join("\n\n");
+    if !system.is_empty() {
+        head += &format!(r#""system":{},"#, literal(&system));
+    }
+    out.request(&head)
+}
+
+/// A request to a chat completions API.
+pub(super) fn openai(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+    let mut out = Messages::default();
+    for Turn { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+        match role {
+            _ if pieces.is_empty() => {}
+            Role::System => out.add("system", &literal(&texts(&pieces)), at),
+            Role::User => out.add("user", &parts(&pieces), at),
+            Role::Assistant => out.add("assistant", &reply(&pieces), at),
+            Role::Tool => {
+                for answer in pieces.iter().filter_map(answer) {
+                    let text = literal(&texts(&answer.content));
+                    let more = format!(r#"{text},"tool_call_id":{}"#, literal(&answer.call));
+                    out.add("tool", &more, at.clone());
+                }
+            }
+        }
+    }
+    out.request(&model.map_or_else(String::new, |model| format!(r#""model":{},"#, literal(model))))
+}
+
+/// The messages written so far.
+#[derive(Default)]
+struct Messages {
+    json: String,
+    at: Vec<Option<String>>,
+}
+
+impl Messages {
+    /// Adds a message; behind the content further members may follow.
+    fn add(&mut self, role: &str, content: &str, at: Option<Cow<'_, str>>) {
+        let comma = if self.json.is_empty() { "" } else { ",\n" };
+        self.json += &format!(r#"{comma}{{"role":"{role}","content":{content}}}"#);
+        self.at.push(at.map(Cow::into_owned));
+    }
+
+    fn request(self, head: &str) -> Transcript {
+        let request = format!("{{{head}\"messages\":[\n{}\n]}}\n", self.json);
+        Transcript { request: request.into_bytes(), at: self.at }
+    }
+}
+
+/// Anthropic's content: a string where one text is all, else blocks.
+fn blocks(pieces: &[Piece<'_>]) -> String {
+    if let [Piece::Text(text)] = pieces {
+        return literal(text);
+    }
+    let blocks: Vec<_> = pieces.iter().map(block).collect();
+    format!("[{}]", blocks.join(","))
+}
+
+fn block(piece: &Piece<'_>) -> String {
+    match piece {
+        Piece::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, literal(text)),
+        Piece::Image { media, data } => format!(
+            r#"{{"type":"image","source":{{"type":"base64","media_type":{},"data":{}}}}}"#,
+            literal(media),
+            literal(data)
+        ),
+        Piece::Native { json, .. } => json.to_string(),
+        Piece::Call(call) => format!(
+            r#"{{"type":"tool_use","id":{},"name":{},"input":{}}}"#,
+            literal(&call.id),
+            literal(&call.tool),
+            call.arguments
+        ),
+        Piece::Answer(answer) => {
+            let error = if answer.error { r#","is_error":true"# } else { "" };
+            let content = match answer.content.as_slice() {
+                [] => String::new(),
+                content => format!(r#","content":{}"#, blocks(content)),
+            };
+            format!(
+                r#"{{"type":"tool_result","tool_use_id":{}{content}{error}}}"#,
+                literal(&answer.call)
+            )
+        }
+    }
+}
+
+/// The user's content for chat completions: a string where there are only texts, else parts.
+fn parts(pieces: &[Piece<'_>]) -> String {
+    let parts: Vec<_> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Text(_) => Some(block(piece)),
+            Piece::Image { media, data } => {
+                let url = literal(&format!("data:{media};base64,{data}"));
+                Some(format!(r#"{{"type":"image_url","image_url":{{"url":{url}}}}}"#))
+            }
+            Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+        })
+        .collect();
+    match pieces {
+        [Piece::Text(text)] => literal(text),
+        _ => format!("[{}]", parts.join(",")),
+    }
+}
+
+/// The texts, a blank line between; images are named only, where no image may stand.
+fn texts(pieces: &[Piece<'_>]) -> String {
+    let texts = pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.as_ref()),
+        Piece::Image { .. } => Some("(image)"),
+        Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The model's content for chat completions, its calls behind it.
+fn reply(pieces: &[Piece<'_>]) -> String {
+    let text = texts(pieces);
+    let calls: Vec<_> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Call(call) => Some(format!(
+                r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
+                literal(&call.id),
+                literal(&call.tool),
+                literal(&call.arguments)
+            )),
+            _ => None,
+        })
+        .collect();
+    match (text.is_empty(), calls.is_empty()) {
+        (_, true) => literal(&text),
+        (true, false) => format!(r#"null,"tool_calls":[{}]"#, calls.join(",")),
+        (false, false) => format!(r#"{},"tool_calls":[{}]"#, literal(&text), calls.join(",")),
+    }
+}
+
+fn answer<'p, 'a>(piece: &'p Piece<'a>) -> Option<&'p Answer<'a>> {
+    match piece {
+        Piece::Answer(answer) => Some(answer),
+        _ => None,
+    }
+}
