@@ -9,7 +9,7 @@ use crate::port::Measure;
 use crate::size::Sizes;
 use crate::thread::Thread;
 
-/// How often a cut that came out too large is tried again before only the marker is left.
+/// How often the size of a cut is estimated anew. What is reached by then stands.
 const TRIES: u32 = 8;
 
 /// Cuts parts of one thread.
@@ -50,27 +50,32 @@ impl Cutter<'_> {
         Some(levels.filter_map(|(&part, most)| self.cut(part, most)).collect())
     }
 
-    /// Cuts a part to at most `most`; `None` where it fits as it is or cannot be made smaller.
+    /// Cuts a part to at most `most`, and not much less; `None` where it fits as it is or cannot be
+    /// made smaller.
     pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<Op> {
         let (text, size) = (self.text(part)?, self.sizes.part(part));
         if size <= most {
             return None;
         }
-        let marker = self.measure(&self.marked(part, text, "", ""));
-        let mut bytes = text.len() as f64 * most.saturating_sub(marker) as f64 / size.max(1) as f64;
+        let bare = self.marked(part, text, "", "");
+        let mut best = (self.measure(&bare), bare);
+        let room = most.checked_sub(best.0)?;
+        let mut bytes = text.len() as f64 * room as f64 / size as f64;
         for _ in 0..TRIES {
             let head = head(text, (bytes * 2.0 / 3.0) as usize);
             let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
             let with = self.marked(part, text, head, tail);
             let now = self.measure(&with);
-            if now <= most {
-                return (now < size).then_some(Op::Replace { part, with, how: How::Cut });
+            if now <= most && now > best.0 {
+                best = (now, with);
             }
-            bytes *= 0.9 * most as f64 / now as f64;
+            if now <= most && now * 20 >= most * 19 {
+                break;
+            }
+            bytes *= most as f64 / now as f64 * if now > most { 0.95 } else { 1.0 };
         }
-        let with = self.marked(part, text, "", "");
-        let fits = self.measure(&with) <= most;
-        fits.then_some(Op::Replace { part, with, how: How::Cut })
+        let with = best.1;
+        Some(Op::Replace { part, with, how: How::Cut })
     }
 
     fn text(&self, part: PartId) -> Option<&str> {

@@ -3,6 +3,8 @@
 //! Invariant: what a draft keeps, with its cuts and stubs, fits the budget; `left` is what remains
 //! of it. Called by `Run`, once per rung of the ladder.
 
+use std::collections::BTreeMap;
+
 use epitome_types::{
     Body, Budget, Checkpoint, ContentId, EntryId, Level, MustKeep, Op, PartId, Role,
 };
@@ -84,7 +86,15 @@ impl<'a> Ground<'a> {
     /// Drafts a plan; `None` where not even the floor fits.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
         let mut drafting = Drafting::of_pinned(*self)?;
-        drafting.take_tail(pressure);
+        let (room, want) = (drafting.room(), drafting.want(pressure));
+        drafting.take_tail(pressure, want);
+        // Where what is older fits as it is, nothing needs to leave but what is cut from the rest.
+        let older = drafting.older();
+        if older > 0 && older <= drafting.room() {
+            drafting = Drafting::of_pinned(*self)?;
+            drafting.take_tail(pressure, room - older);
+            drafting.keep_older();
+        }
         if !pressure.checkpoint {
             drafting.lead_with_user();
         }
@@ -134,20 +144,14 @@ impl<'a> Drafting<'a> {
             Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used: 0 };
         for (at, exchange) in exchanges.iter().enumerate() {
             if drafting.pinned[at] {
-                let own = |op: &&Op| match op {
-                    Op::Replace { part, .. } => exchange.entries.contains(&part.entry.index()),
-                    _ => false,
+                let own = |op: &&Op| {
+                    part_of(op).is_some_and(|part| exchange.entries.contains(&part.entry.index()))
                 };
-                drafting.keep(at, ops.iter().filter(own).cloned().collect());
+                let kept = drafting.with_ops(at, ops.iter().filter(own).cloned().collect());
+                drafting.put(at, kept);
             }
         }
         Some(drafting)
-    }
-
-    fn keep(&mut self, at: usize, ops: Vec<Op>) {
-        let whole = self.whole(at);
-        let saved: u64 = ops.iter().map(|op| self.saved(op)).sum();
-        self.put(at, Kept { ops, size: whole.saturating_sub(saved), stub: false });
     }
 
     fn put(&mut self, at: usize, kept: Kept) {
@@ -165,36 +169,58 @@ impl<'a> Drafting<'a> {
         self.ground.sizes.part(*part).saturating_sub(now)
     }
 
+    /// How large the recent part is wished to be.
+    fn want(&self, pressure: Pressure) -> u64 {
+        let (room, options) = (self.room(), self.ground.options);
+        if !pressure.checkpoint || options.keep_recent_messages.is_some() {
+            return room;
+        }
+        let share = room as f64 * options.keep_recent_share * pressure.tail;
+        (share.ceil() as u64).min(room)
+    }
+
     /// Walks back from the newest exchange until the recent part is as large as wished.
-    fn take_tail(&mut self, pressure: Pressure) {
-        let options = self.ground.options;
+    fn take_tail(&mut self, pressure: Pressure, want: u64) {
         let room = self.room();
-        let wish =
-            options.keep_recent_messages.map(|count| (count as f64 * pressure.tail) as usize);
-        let want = match wish {
-            _ if !pressure.checkpoint => room,
-            Some(_) => room,
-            None => (room as f64 * options.keep_recent_share * pressure.tail).ceil() as u64,
-        };
+        let wish = self.ground.options.keep_recent_messages.filter(|_| pressure.checkpoint);
+        let wish = wish.map(|count| (count as f64 * pressure.tail) as usize);
         // An exchange that cannot be cut small enough may take up to half of the summary's room.
         let most = want + room.saturating_sub(want) / 2;
-        let (pinned, mut messages, mut newest) = (self.used, 0, true);
+        let (mut tail, mut messages, mut newest) = (0, 0, true);
         for at in (0..self.kept.len()).rev() {
             let exchange = &self.ground.thread.exchanges()[at];
             if self.pinned[at] || exchange.broken {
+                messages += if self.pinned[at] { exchange.entries.len() } else { 0 };
                 continue;
             }
-            let tail = self.used - pinned;
-            let enough = wish.filter(|_| pressure.checkpoint).is_some_and(|wish| messages >= wish);
-            if enough || tail >= want {
+            if tail >= want || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
-            let press =
-                if newest { Pressure { tail: pressure.tail, ..Pressure::NONE } } else { pressure };
-            let Some(kept) = self.fitted(at, want - tail, most - tail, press) else { break };
+            let Some(kept) = self.fitted(at, want - tail, most - tail) else { break };
+            // The recent part does not reach further back for what the ladder presses out of it.
+            tail += kept.size;
             messages += exchange.entries.len();
+            let kept = if newest { kept } else { self.pressed(at, kept, pressure) };
             newest = false;
             self.put(at, kept);
+        }
+    }
+
+    /// The exchanges that nothing is decided about, but for broken ones: those leave.
+    fn undecided(&self) -> impl Iterator<Item = usize> {
+        let exchanges = self.ground.thread.exchanges();
+        (0..exchanges.len()).filter(|&at| self.kept[at].is_none() && !exchanges[at].broken)
+    }
+
+    fn older(&self) -> u64 {
+        self.undecided().map(|at| self.whole(at)).sum()
+    }
+
+    fn keep_older(&mut self) {
+        for at in self.undecided().collect::<Vec<_>>() {
+            if self.whole(at) <= self.room() {
+                self.put(at, self.with_ops(at, Vec::new()));
+            }
         }
     }
 
@@ -203,40 +229,51 @@ impl<'a> Drafting<'a> {
     }
 
     /// An exchange in about `want` and never more than `most`: whole, cut, or as a stub.
-    fn fitted(&self, at: usize, want: u64, most: u64, pressure: Pressure) -> Option<Kept> {
-        let exchange = &self.ground.thread.exchanges()[at];
-        let has_calls = ids(exchange)
-            .filter_map(|id| self.ground.thread.entry(id))
-            .any(|entry| entry.calls().next().is_some());
-        let stub = || self.stub(at).filter(|stub| has_calls && stub.size <= most);
+    fn fitted(&self, at: usize, want: u64, most: u64) -> Option<Kept> {
+        let (whole, parts, cutter) = (self.whole(at), self.parts(at), self.ground.cutter());
+        // A cut that saves less than its marker takes is not worth its loss.
+        let marker = parts.iter().map(|&part| cutter.least(part)).max().unwrap_or(0);
+        if whole <= most.min(want.saturating_add(marker)) {
+            return Some(Kept { ops: Vec::new(), size: whole, stub: false });
+        }
+        let fixed = whole - parts.iter().map(|&part| self.ground.sizes.part(part)).sum::<u64>();
+        let least = fixed + parts.iter().map(|&part| cutter.least(part)).sum::<u64>();
+        // The markers are no part of what was really said.
+        let room = want.saturating_add(marker).max(least).min(most).checked_sub(fixed);
+        match room.and_then(|room| cutter.fit(&parts, room)) {
+            Some(ops) => Some(self.with_ops(at, ops)),
+            None => self.stub(at).filter(|stub| stub.size <= most),
+        }
+    }
+
+    /// An exchange as the ladder leaves it.
+    fn pressed(&self, at: usize, kept: Kept, pressure: Pressure) -> Kept {
+        if kept.stub {
+            return kept;
+        }
         if pressure.stubs
-            && let Some(stub) = stub()
+            && let Some(stub) = self.stub(at).filter(|stub| stub.size < kept.size)
         {
-            return Some(stub);
+            return stub;
         }
         let cutter = self.ground.cutter();
-        let parts: Vec<_> =
-            ids(exchange).flat_map(|id| rewritable(self.ground.thread, id)).collect();
-        let (whole, size) = (self.whole(at), |part: &PartId| self.ground.sizes.part(*part));
-        let fixed = whole.saturating_sub(parts.iter().map(size).sum());
-        let least = fixed + parts.iter().map(|&part| cutter.least(part)).sum::<u64>();
-        let squeezed = parts.iter().filter(|part| self.is_squeezed(**part, pressure));
-        let mut ops: Vec<_> =
-            squeezed.filter_map(|&part| cutter.cut(part, 2 * cutter.least(part))).collect();
-        if ops.is_empty() && whole > want {
-            // A cut that saves less than its marker takes is not worth its loss.
-            let marker = parts.iter().map(|&part| cutter.least(part)).max().unwrap_or(0);
-            if whole > most || whole > want.saturating_add(marker) {
-                let target = want.max(least).min(most);
-                ops = match target.checked_sub(fixed).and_then(|room| cutter.fit(&parts, room)) {
-                    Some(ops) => ops,
-                    None => return stub(),
-                };
-            }
+        let mut ops: BTreeMap<_, _> =
+            kept.ops.iter().filter_map(|op| Some((part_of(op)?, op.clone()))).collect();
+        for part in self.parts(at).into_iter().filter(|&part| self.is_squeezed(part, pressure)) {
+            ops.extend(cutter.cut(part, 2 * cutter.least(part)).map(|op| (part, op)));
         }
+        let pressed = self.with_ops(at, ops.into_values().collect());
+        if pressed.size < kept.size { pressed } else { kept }
+    }
+
+    fn parts(&self, at: usize) -> Vec<PartId> {
+        let thread = self.ground.thread;
+        ids(&thread.exchanges()[at]).flat_map(|id| rewritable(thread, id)).collect()
+    }
+
+    fn with_ops(&self, at: usize, ops: Vec<Op>) -> Kept {
         let saved: u64 = ops.iter().map(|op| self.saved(op)).sum();
-        let size = whole.saturating_sub(saved);
-        if size <= most { Some(Kept { ops, size, stub: false }) } else { stub() }
+        Kept { ops, size: self.whole(at).saturating_sub(saved), stub: false }
     }
 
     fn is_squeezed(&self, part: PartId, pressure: Pressure) -> bool {
@@ -246,12 +283,15 @@ impl<'a> Drafting<'a> {
         if result { pressure.results } else { pressure.fold_user && entry.role == Role::User }
     }
 
+    /// A tool exchange as one line, where that is smaller.
     fn stub(&self, at: usize) -> Option<Kept> {
         let exchange = &self.ground.thread.exchanges()[at];
+        let entries = &self.ground.thread.entries()[exchange.entries.clone()];
+        entries.iter().find(|entry| entry.calls().next().is_some())?;
         let covers: Vec<_> = ids(exchange).collect();
         let id = ContentId::of(&original_of(self.ground.thread, &covers));
         let text = lines::stub(
-            &self.ground.thread.entries()[exchange.entries.clone()],
+            entries,
             &self.ground.options.texts,
             self.ground.tokens.sum(covers.iter().copied()),
             &id.short(),
@@ -300,6 +340,13 @@ impl<'a> Drafting<'a> {
             }
         }
         draft
+    }
+}
+
+fn part_of(op: &Op) -> Option<PartId> {
+    match op {
+        Op::Replace { part, .. } => Some(*part),
+        _ => None,
     }
 }
 
