@@ -69,7 +69,7 @@ impl Cutter<'_> {
             if now <= most && now > best.0 {
                 best = (now, with);
             }
-            if now <= most && now * 20 >= most * 19 {
+            if now <= most && close(now, most) {
                 break;
             }
             bytes *= most as f64 / now as f64 * if now > most { 0.95 } else { 1.0 };
@@ -101,6 +101,12 @@ impl Cutter<'_> {
         let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         pieces.join("\n")
     }
+}
+
+/// Whether a size is as near to the wished one as cuts at line ends come: a twentieth may be
+/// missing.
+pub(crate) fn close(size: u64, wished: u64) -> bool {
+    size >= wished - wished / 20
 }
 
 /// What a cut takes out of a text: the stretch between the head and the tail that are still there.

@@ -10,7 +10,7 @@ use epitome_types::{
 };
 
 use crate::budget::rewritable;
-use crate::cut::Cutter;
+use crate::cut::{Cutter, close};
 use crate::departure::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
@@ -86,13 +86,12 @@ impl<'a> Ground<'a> {
     /// Drafts a plan; `None` where not even the floor fits.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
         let mut drafting = Drafting::of_pinned(*self)?;
-        let (room, want) = (drafting.room(), drafting.want(pressure));
+        let want = drafting.want(pressure);
         drafting.take_tail(pressure, want);
         // Where what is older fits as it is, nothing needs to leave but what is cut from the rest.
         let older = drafting.older();
         if older > 0 && older <= drafting.room() {
-            drafting = Drafting::of_pinned(*self)?;
-            drafting.take_tail(pressure, room - older);
+            drafting.relax(drafting.room() - older);
             drafting.keep_older();
         }
         if !pressure.checkpoint {
@@ -142,12 +141,9 @@ impl<'a> Drafting<'a> {
         }
         let mut drafting =
             Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used: 0 };
-        for (at, exchange) in exchanges.iter().enumerate() {
+        for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
-                let own = |op: &&Op| {
-                    part_of(op).is_some_and(|part| exchange.entries.contains(&part.entry.index()))
-                };
-                let kept = drafting.with_ops(at, ops.iter().filter(own).cloned().collect());
+                let kept = drafting.with_ops(at, &ops);
                 drafting.put(at, kept);
             }
         }
@@ -181,11 +177,10 @@ impl<'a> Drafting<'a> {
 
     /// Walks back from the newest exchange until the recent part is as large as wished.
     fn take_tail(&mut self, pressure: Pressure, want: u64) {
-        let room = self.room();
+        // An exchange that cannot be cut small enough may take up to half of the summary's room.
+        let most = want + (self.room() - want) / 2;
         let wish = self.ground.options.keep_recent_messages.filter(|_| pressure.checkpoint);
         let wish = wish.map(|count| (count as f64 * pressure.tail) as usize);
-        // An exchange that cannot be cut small enough may take up to half of the summary's room.
-        let most = want + room.saturating_sub(want) / 2;
         let (mut tail, mut messages, mut newest) = (0, 0, true);
         for at in (0..self.kept.len()).rev() {
             let exchange = &self.ground.thread.exchanges()[at];
@@ -193,10 +188,10 @@ impl<'a> Drafting<'a> {
                 messages += if self.pinned[at] { exchange.entries.len() } else { 0 };
                 continue;
             }
-            if tail >= want || wish.is_some_and(|wish| messages >= wish) {
+            if close(tail, want) || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
-            let Some(kept) = self.fitted(at, want - tail, most - tail) else { break };
+            let Some(kept) = self.fitted(at, want.saturating_sub(tail), most - tail) else { break };
             // The recent part does not reach further back for what the ladder presses out of it.
             tail += kept.size;
             messages += exchange.entries.len();
@@ -216,10 +211,27 @@ impl<'a> Drafting<'a> {
         self.undecided().map(|at| self.whole(at)).sum()
     }
 
+    /// Cuts the recent part anew, so that it takes up to `spare` more.
+    fn relax(&mut self, spare: u64) {
+        let recent: Vec<_> = (0..self.kept.len())
+            .filter(|&at| !self.pinned[at] && self.kept[at].as_ref().is_some_and(|kept| !kept.stub))
+            .collect();
+        let size = |kept: &Option<Kept>| kept.as_ref().map_or(0, |kept| kept.size);
+        let now: u64 = recent.iter().map(|&at| size(&self.kept[at])).sum();
+        let cut: u64 = recent.iter().map(|&at| self.whole(at)).sum::<u64>() - now;
+        let parts: Vec<_> = recent.iter().flat_map(|&at| self.parts(at)).collect();
+        let parts_size: u64 = parts.iter().map(|&part| self.ground.sizes.part(part)).sum();
+        let room = (parts_size + spare).saturating_sub(cut);
+        if let Some(ops) = self.ground.cutter().fit(&parts, room) {
+            self.used -= now;
+            recent.iter().for_each(|&at| self.put(at, self.with_ops(at, &ops)));
+        }
+    }
+
     fn keep_older(&mut self) {
         for at in self.undecided().collect::<Vec<_>>() {
             if self.whole(at) <= self.room() {
-                self.put(at, self.with_ops(at, Vec::new()));
+                self.put(at, self.with_ops(at, &[]));
             }
         }
     }
@@ -241,7 +253,7 @@ impl<'a> Drafting<'a> {
         // The markers are no part of what was really said.
         let room = want.saturating_add(marker).max(least).min(most).checked_sub(fixed);
         match room.and_then(|room| cutter.fit(&parts, room)) {
-            Some(ops) => Some(self.with_ops(at, ops)),
+            Some(ops) => Some(self.with_ops(at, &ops)),
             None => self.stub(at).filter(|stub| stub.size <= most),
         }
     }
@@ -262,7 +274,7 @@ impl<'a> Drafting<'a> {
         for part in self.parts(at).into_iter().filter(|&part| self.is_squeezed(part, pressure)) {
             ops.extend(cutter.cut(part, 2 * cutter.least(part)).map(|op| (part, op)));
         }
-        let pressed = self.with_ops(at, ops.into_values().collect());
+        let pressed = self.with_ops(at, &ops.into_values().collect::<Vec<_>>());
         if pressed.size < kept.size { pressed } else { kept }
     }
 
@@ -271,7 +283,11 @@ impl<'a> Drafting<'a> {
         ids(&thread.exchanges()[at]).flat_map(|id| rewritable(thread, id)).collect()
     }
 
-    fn with_ops(&self, at: usize, ops: Vec<Op>) -> Kept {
+    /// An exchange with those of the cuts that are its own.
+    fn with_ops(&self, at: usize, ops: &[Op]) -> Kept {
+        let entries = &self.ground.thread.exchanges()[at].entries;
+        let own = |op: &&Op| part_of(op).is_some_and(|part| entries.contains(&part.entry.index()));
+        let ops: Vec<_> = ops.iter().filter(own).cloned().collect();
         let saved: u64 = ops.iter().map(|op| self.saved(op)).sum();
         Kept { ops, size: self.whole(at).saturating_sub(saved), stub: false }
     }

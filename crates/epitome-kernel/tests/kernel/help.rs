@@ -1,0 +1,165 @@
+//! What the tests share: sizes, options, and what must hold of every view.
+
+use epitome_kernel::types::{
+    Body, Budget, Edit, Entry, EntryId, Part, PartId, Speaker, Style, Unit,
+};
+use epitome_kernel::{
+    CompressOptions, Compressed, Envelope, Gauge, Outcome, Pin, Rung, Sizes, Summarizer, Texts,
+    Thread, View, compress,
+};
+use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
+
+pub(crate) const LADDER: [Rung; 8] = [
+    Rung::Results,
+    Rung::Inputs,
+    Rung::Stubs,
+    Rung::Lower,
+    Rung::Merge,
+    Rung::FoldUser,
+    Rung::Chunks,
+    Rung::SmallerTail,
+];
+
+pub(crate) fn sizes(thread: &Thread, unit: Unit) -> Sizes<'static> {
+    let counter = &FixedCounter::Quarters;
+    Sizes::of(thread.entries(), Gauge { counter, unit }, 0)
+}
+
+pub(crate) fn tokens(most: u64) -> Budget {
+    Budget { unit: Unit::Tokens, most }
+}
+
+pub(crate) fn options() -> CompressOptions {
+    CompressOptions {
+        keep_recent_share: 0.5,
+        keep_recent_messages: None,
+        minimum_gain: 0.05,
+        style: Style::Verbatim,
+        passages: true,
+        passage_bytes: 400,
+        ladder: LADDER.to_vec(),
+        texts: Texts {
+            label: "[{messages} earlier messages, {id}]".to_owned(),
+            marker: "[{lines} lines, {tokens} tokens: {id}]".to_owned(),
+            stub: "[{call}: {tokens} tokens, {id}]".to_owned(),
+            line_chars: 60,
+        },
+        envelope: Envelope::default(),
+        policy: "test".to_owned(),
+        hook: "plan".to_owned(),
+    }
+}
+
+/// Runs a compression with one scripted summariser.
+pub(crate) fn run<'t>(
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    budget: Budget,
+    script: &Script,
+) -> Outcome<'t> {
+    let summarizer = ScriptedSummarizer::new(script.clone());
+    run_with(thread, options, budget, &[&summarizer])
+}
+
+pub(crate) fn run_with<'t>(
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    budget: Budget,
+    summarizers: &[&dyn Summarizer],
+) -> Outcome<'t> {
+    now(compress(thread, options, budget, &FixedCounter::Quarters, summarizers))
+}
+
+pub(crate) fn compressed(outcome: Outcome<'_>) -> Box<Compressed<'_>> {
+    match outcome {
+        Outcome::Compressed(compressed) => compressed,
+        other => panic!("not compressed: {other:?}"),
+    }
+}
+
+/// The texts of a view, one a message.
+pub(crate) fn texts(view: &View<'_>) -> Vec<String> {
+    view.entries().iter().map(Entry::readable).collect()
+}
+
+/// What must hold of every view, whatever the plan.
+pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
+    for exchange in thread.exchanges() {
+        let first = view.keeps(EntryId(exchange.entries.start as u32));
+        let whole = exchange.entries.clone().all(|at| view.keeps(EntryId(at as u32)) == first);
+        assert!(whole, "torn: {exchange:?}");
+    }
+    let entries = view.entries();
+    for entry in thread.entries() {
+        let Some(pin) = thread.pinned(entry.id) else { continue };
+        assert!(view.keeps(entry.id), "{} was pinned: {pin:?}", entry.id);
+        let same = |other: &&Entry| other.role == entry.role && other.parts == entry.parts;
+        if matches!(pin, Pin::System | Pin::ByHand) {
+            assert!(entries.iter().find(same).is_some(), "{} was changed", entry.id);
+        }
+        if matches!(pin, Pin::Typed | Pin::Note) {
+            let own = |part: &&Part| part.within.is_none() && !is_result(part);
+            let texts: Vec<_> = entry.parts.iter().filter(own).collect();
+            let holds = |other: &Entry| texts.iter().all(|part| other.parts.contains(part));
+            assert!(entries.iter().any(holds), "{} was changed", entry.id);
+        }
+    }
+    assert_eq!(edited(thread.entries(), &view.edits()), entries, "edits and view differ");
+    let order: Vec<_> = thread.entries().iter().filter(|entry| view.keeps(entry.id)).collect();
+    let mut rest = entries.iter();
+    for entry in order {
+        let place = |other: &Entry| other.role == entry.role && calls(other) == calls(entry);
+        assert!(rest.any(place), "{} is out of order", entry.id);
+    }
+}
+
+fn is_result(part: &Part) -> bool {
+    matches!(part.body, Body::Result(_))
+}
+
+fn calls(entry: &Entry) -> Vec<&str> {
+    entry.calls().map(|call| &*call.id).chain(entry.results().map(|result| &*result.call)).collect()
+}
+
+/// Applies edits to entries by the letter of their documentation.
+fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
+    let mut out: Vec<(Option<EntryId>, Entry)> =
+        entries.iter().map(|entry| (Some(entry.id), entry.clone())).collect();
+    for edit in edits {
+        match edit {
+            Edit::RemoveEntry(id) => out.retain(|(own, _)| *own != Some(*id)),
+            Edit::RemovePart(_) => panic!("no op asks for that"),
+            Edit::SetText { part, text } => {
+                let entry = out.iter_mut().find(|(own, _)| *own == Some(part.entry));
+                set(&mut entry.expect("a kept entry").1, *part, text);
+            }
+            Edit::Insert { after, role, text } => {
+                let behind = after.map_or(0, |after| {
+                    1 + out.iter().position(|(own, _)| *own == Some(after)).expect("a kept anchor")
+                });
+                let new = out[behind..].iter().take_while(|(own, _)| own.is_none()).count();
+                let part = Part {
+                    body: Body::Text(text.clone()),
+                    speaker: Speaker::Harness,
+                    within: None,
+                };
+                let bytes = text.len() as u32;
+                let entry =
+                    Entry { id: EntryId(0), role: *role, parts: vec![part], bytes, at: None };
+                out.insert(behind + new, (None, entry));
+            }
+        }
+    }
+    out.into_iter()
+        .zip(0..)
+        .map(|((_, entry), place)| Entry { id: EntryId(place), ..entry })
+        .collect()
+}
+
+fn set(entry: &mut Entry, part: PartId, text: &str) {
+    match &mut entry.parts[part.part as usize].body {
+        Body::Text(old) => *old = text.to_owned(),
+        Body::Result(result) => result.text = text.to_owned(),
+        other => panic!("{other:?} has no text"),
+    }
+}

@@ -1,0 +1,12 @@
+//! The kernel's tests over whole conversations.
+
+#[cfg(test)]
+mod help;
+#[cfg(test)]
+mod plan;
+#[cfg(test)]
+mod run;
+#[cfg(test)]
+mod size;
+#[cfg(test)]
+mod thread;

@@ -1,0 +1,304 @@
+//! Whole runs: the main plan, the ladder, and random conversations under random budgets.
+
+use epitome_kernel::types::{Budget, EntryId, Op, Unit};
+use epitome_kernel::{Ask, CompressOptions, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread};
+use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::help::{assert_sound, compressed, options, run, run_with, sizes, texts, tokens};
+use crate::size::all;
+
+fn lines(count: usize) -> String {
+    (0..count).map(|line| format!("line {line} of some file that was read\n")).collect()
+}
+
+fn session() -> Chat {
+    let start =
+        chat().system("Follow the rules.").user("Please look into the failing parser test.");
+    let turns = (0..8).fold(start, |chat, turn| {
+        chat.assistant("I will read the next file.")
+            .call("read", &format!(r#"{{"path":"src/file{turn}.rs"}}"#))
+            .result(&lines(20 + turn))
+            .assistant("That file is fine, the cause is elsewhere.")
+    });
+    turns.user("Now fix it, please.").assistant("I fixed it.")
+}
+
+#[test]
+fn within_the_budget_there_is_nothing_to_do() {
+    let thread = Thread::new(session().entries(), &[]);
+    let total = sizes(&thread, Unit::Tokens).total();
+    let options = options();
+    let outcome = run(&thread, &options, tokens(total), &Script::Fail);
+    assert!(matches!(outcome, Outcome::NothingToDo { size } if size == total));
+}
+
+#[test]
+fn the_recent_part_fills_its_share_and_the_summary_the_rest() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let budget = tokens(800);
+    let done = compressed(run(&thread, &options, budget, &Script::Fill));
+    assert_sound(&thread, &done.view);
+    let sizes = sizes(&thread, Unit::Tokens);
+    let pinned: u64 = sizes.sum([EntryId(0), EntryId(26)]);
+    let checkpoints = done.by[1].checkpoints;
+    let tail = done.size[1] - pinned - checkpoints;
+    assert!(tail >= (800 - pinned) / 2, "the tail has {tail}");
+    assert!(done.size[1] > 780, "{} of 800 used", done.size[1]);
+    assert_eq!(done.checkpoints.len(), 1);
+    assert!(done.plan.ops.iter().any(|op| matches!(op, Op::Replace { .. })), "one result is cut");
+}
+
+#[test]
+fn a_large_newest_result_keeps_its_head_and_tail_around_a_marker() {
+    let chat = chat().user("look").assistant("before").user("read it").call("cat", "{}");
+    let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
+    let options = options();
+    let done = compressed(run(&thread, &options, tokens(400), &Script::Fill));
+    let result = texts(&done.view).pop().expect("the result");
+    assert!(result.starts_with("line 0 of some file that was read\nline 1 "), "{result}");
+    assert!(result.ends_with("line 199 of some file that was read"), "{result}");
+    let marker = result.lines().find(|line| line.starts_with('[')).expect("a marker");
+    let shown = result.lines().count() - 1;
+    assert!(marker.starts_with(&format!("[{} lines, ", 200 - shown)), "{marker}");
+    let id = marker.trim_end_matches(']').rsplit(' ').next().expect("an id");
+    let original = done.departure.blobs.iter().find(|blob| blob.id.short() == id).expect("a blob");
+    assert_eq!((&*original.text, &*original.source), (&*lines(200), "e4 cat result"));
+    assert_eq!(done.offloaded[0].tool, "cat");
+}
+
+#[test]
+fn the_label_says_what_left_and_how_to_get_it_back() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let done = compressed(run(&thread, &options, tokens(600), &Script::Fill));
+    let checkpoint = done.plan.ops.iter().find_map(|op| match op {
+        Op::Summarize(checkpoint) => Some(checkpoint),
+        _ => None,
+    });
+    let checkpoint = checkpoint.expect("a checkpoint");
+    let label =
+        format!("[{} earlier messages, {}]\n", checkpoint.covers.len(), checkpoint.id.short());
+    assert!(checkpoint.text.starts_with(&label), "{}", checkpoint.text);
+    let original = done.departure.blobs.iter().find(|blob| blob.id == checkpoint.id);
+    assert!(original.expect("a blob").text.contains("Please look into the failing parser test."));
+}
+
+#[test]
+fn so_many_newest_messages_are_left_alone() {
+    let thread = Thread::new(session().entries(), &[]);
+    let mut options = options();
+    options.keep_recent_messages = Some(4);
+    let done = compressed(run(&thread, &options, tokens(900), &Script::Fill));
+    let kept: Vec<_> =
+        thread.entries().iter().map(|entry| entry.id).filter(|&id| done.view.keeps(id)).collect();
+    // The last four, the exchange that the fourth belongs to, and what is pinned.
+    assert_eq!(kept, [0, 23, 24, 25, 26, 27].map(EntryId));
+}
+
+#[test]
+fn what_cannot_shrink_is_named() {
+    let thread = Thread::new(chat().system(&lines(30)).user("go").assistant("ok").entries(), &[]);
+    let options = options();
+    let Outcome::CannotFit { floor, .. } = run(&thread, &options, tokens(50), &Script::Fill) else {
+        panic!("it fits");
+    };
+    assert_eq!(floor.items[0].0, EntryId(0));
+    assert_eq!(floor.size, sizes(&thread, Unit::Tokens).sum([EntryId(0), EntryId(1)]));
+}
+
+#[test]
+fn a_summariser_that_fails_is_followed_by_the_next() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let (bad, good) =
+        (ScriptedSummarizer::new(Script::Empty), ScriptedSummarizer::new(Script::Fill));
+    let done = compressed(run_with(&thread, &options, tokens(600), &[&bad, &good]));
+    assert_eq!((bad.asked().len(), good.asked().len()), (1, 1));
+    assert_eq!(done.warnings.len(), 1);
+    assert!(done.warnings[0].contains("the summary is empty"), "{:?}", done.warnings);
+}
+
+#[test]
+fn without_a_summariser_the_kernel_says_a_line_a_message() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let done = compressed(run_with(&thread, &options, tokens(600), &[]));
+    assert_sound(&thread, &done.view);
+    let checkpoint = &texts(&done.view)[1];
+    assert!(checkpoint.contains("\nread result: line 0 of some file"), "{checkpoint}");
+    assert!(checkpoint.contains(r#"read({"path":"src/file3.rs"})"#), "{checkpoint}");
+}
+
+#[test]
+fn too_little_room_goes_down_the_ladder() {
+    let thread = Thread::new(session().entries(), &[]);
+    let mut options = options();
+    options.ladder = vec![Rung::Results, Rung::SmallerTail];
+    let summarizer = ScriptedSummarizer::new(Script::Least(300));
+    let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
+    let rooms: Vec<_> = summarizer.asked().iter().map(|(_, most)| *most).collect();
+    assert!(rooms.is_sorted() && rooms.len() > 1, "{rooms:?}");
+    assert_eq!(done.checkpoints.len(), 1);
+}
+
+#[test]
+fn the_last_resort_needs_neither_summariser_nor_checkpoint() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = CompressOptions { ladder: Vec::new(), ..options() };
+    let done = compressed(run(&thread, &options, tokens(300), &Script::Fail));
+    assert_sound(&thread, &done.view);
+    assert_eq!(done.checkpoints, []);
+    assert!(done.plan.ops.iter().any(|op| matches!(op, Op::Drop { .. })));
+    let blobs = &done.departure.blobs;
+    assert!(blobs.iter().any(|blob| blob.text.contains("failing parser test")));
+}
+
+#[test]
+fn a_run_is_stepped_by_hand() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let mut run = Run::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
+    let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    let Step::Summarize(again) = run.step() else { panic!("no summary is asked for") };
+    assert_eq!(ask, again);
+    let Ask { entries, kept, most, .. } = ask;
+    assert_eq!(entries.len() + kept.len(), thread.entries().len());
+    assert!(run.answer(Err(SummaryError::TooSmall { most, least: most + 1 })).is_none());
+    let Step::Summarize(second) = run.step() else { panic!("no summary is asked for") };
+    assert!(second.most > most, "the results of the recent part are cut");
+}
+
+#[test]
+fn an_exchange_too_large_to_cut_becomes_a_line_in_its_place() {
+    let big = format!(r#"{{"path":"a.rs","content":"{}"}}"#, "x".repeat(4000));
+    let chat = chat().user("write").assistant(&lines(30)).user("now").assistant("older words");
+    let chat = chat.call("write", &big).result("ok").assistant("Written.");
+    let thread = Thread::new(chat.entries(), &[]);
+    let options = options();
+    let done = compressed(run(&thread, &options, tokens(200), &Script::Fill));
+    assert_sound(&thread, &done.view);
+    let texts = texts(&done.view);
+    let stub = texts.iter().find(|text| text.starts_with("[write({")).expect("a stub");
+    assert!(stub.contains("a.rs") && stub.len() < 200, "{stub}");
+}
+
+fn scripts() -> impl Strategy<Value = Script> {
+    prop_oneof![
+        4 => Just(Script::Fill),
+        1 => Just(Script::Say("Everything is fine.".to_owned())),
+        1 => Just(Script::Fail),
+        1 => Just(Script::Empty),
+        1 => (0..50_usize).prop_map(Script::TooLarge),
+        2 => (0..200_u64).prop_map(Script::Least),
+        1 => (1..3_usize).prop_map(Script::FailFirst),
+    ]
+}
+
+fn ladders() -> impl Strategy<Value = Vec<Rung>> {
+    prop::sample::subsequence(crate::help::LADDER.to_vec(), 0..=8).prop_shuffle()
+}
+
+fn units() -> impl Strategy<Value = Unit> {
+    prop_oneof![Just(Unit::Tokens), Just(Unit::Chars), Just(Unit::Bytes)]
+}
+
+/// Every text of an entry that left, and the original of every text that was cut, is in a blob.
+fn assert_recorded(thread: &Thread, done: &epitome_kernel::Compressed<'_>) {
+    let blobs: String = done.departure.blobs.iter().map(|blob| &*blob.text).collect();
+    for entry in thread.entries() {
+        let cut = done
+            .plan
+            .ops
+            .iter()
+            .any(|op| matches!(op, Op::Replace { part, .. } if part.entry == entry.id));
+        if done.view.keeps(entry.id) && !cut {
+            continue;
+        }
+        for text in entry.texts() {
+            assert!(blobs.contains(text.trim_end_matches('\n')), "{} left unrecorded", entry.id);
+        }
+    }
+    for (entry, id, _) in &done.departure.sources {
+        assert!(done.departure.blobs.iter().any(|blob| blob.id == *id), "{entry} has no original");
+    }
+    for passage in &done.departure.passages {
+        assert!(done.departure.sources.iter().any(|source| source.0 == passage.entry));
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_run_ends_within_its_budget_or_names_the_floor(
+        entries in conversation(25),
+        share in 0.0..1.2_f64,
+        keep in prop::option::weighted(0.3, 0..12_usize),
+        tail in 0.0..1.0_f64,
+        script in scripts(),
+        ladder in ladders(),
+        unit in units(),
+    ) {
+        let thread = Thread::new(entries, &[]);
+        let sizes = sizes(&thread, unit);
+        let budget = Budget { unit, most: (sizes.total() as f64 * share) as u64 };
+        let options = CompressOptions {
+            keep_recent_share: tail,
+            keep_recent_messages: keep,
+            ladder,
+            ..options()
+        };
+        let outcome = run(&thread, &options, budget, &script);
+        let same = run(&thread, &options, budget, &script);
+        prop_assert_eq!(format!("{outcome:?}"), format!("{same:?}"));
+        match outcome {
+            Outcome::NothingToDo { size } => prop_assert!(size == sizes.total() && size <= budget.most),
+            Outcome::CannotFit { floor, .. } => prop_assert!(floor.size > budget.most),
+            Outcome::Compressed(done) => {
+                prop_assert!(sizes.total() > budget.most);
+                prop_assert!(done.size[1] <= budget.most);
+                prop_assert_eq!(done.view.size(&sizes), done.size[1]);
+                if unit != Unit::Bytes {
+                    let again = Sizes::of(&done.view.entries(), *sizes.gauge(), 0);
+                    prop_assert_eq!(again.total(), done.size[1]);
+                }
+                assert_sound(&thread, &done.view);
+                assert_recorded(&thread, &done);
+                let pinned = |at: usize| thread.pinned(EntryId(at as u32)).is_some();
+                for exchange in thread.exchanges().iter().filter(|exchange| exchange.broken) {
+                    let start = exchange.entries.start;
+                    prop_assert!(pinned(start) || !done.view.keeps(EntryId(start as u32)));
+                }
+                let before: u64 = done.ops.iter().map(|op| op.tokens_before).sum();
+                let after: u64 = done.ops.iter().map(|op| op.tokens_after).sum();
+                prop_assert_eq!(all(&done.by[0]) - before + after, all(&done.by[1]));
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+
+    #[test]
+    fn the_recent_part_reaches_its_share(
+        sizes_in_words in vec((10..400_usize, any::<bool>()), 4..20),
+        share in 0.1..0.9_f64,
+        tail in 0.1..0.9_f64,
+    ) {
+        let said = |chat: Chat, (words, tool): &(usize, bool)| match tool {
+            true => chat.assistant("so").call("read", "{}").result(&lines(words / 4)),
+            false => chat.assistant(&lines(words / 4)),
+        };
+        let chat = sizes_in_words.iter().fold(chat().user("go"), said);
+        let thread = Thread::new(chat.entries(), &[]);
+        let sizes = sizes(&thread, Unit::Tokens);
+        let budget = tokens((sizes.total() as f64 * share) as u64);
+        let options = CompressOptions { keep_recent_share: tail, ..options() };
+        let pinned = sizes.entry(EntryId(0));
+        let room = budget.most.saturating_sub(pinned);
+        prop_assume!(room > 200);
+        let done = compressed(run(&thread, &options, budget, &Script::Fill));
+        let recent = done.size[1] - pinned - done.by[1].checkpoints;
+        // A cut ends with a whole line: a twentieth of it may be missing.
+        prop_assert!(recent as f64 >= room as f64 * tail * 0.95, "{recent} of {room}, not {tail}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Exchanges, pins and what may be rewritten.
+
+use epitome_kernel::types::{Body, EntryId, PartId};
+use epitome_kernel::{Frozen, Pin, Thread};
+use epitome_testkit::{Chat, chat, conversation};
+use proptest::prelude::*;
+
+fn thread(chat: Chat) -> Thread {
+    Thread::new(chat.entries(), &[])
+}
+
+#[track_caller]
+fn check_exchanges(chat: Chat, expected: &[(std::ops::Range<usize>, bool)]) {
+    let found: Vec<_> = thread(chat)
+        .exchanges()
+        .iter()
+        .map(|exchange| (exchange.entries.clone(), exchange.broken))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[track_caller]
+fn check_pins(chat: Chat, expected: &[Option<Pin>]) {
+    let thread = thread(chat);
+    let found: Vec<_> = thread.entries().iter().map(|entry| thread.pinned(entry.id)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn parallel_calls_and_their_results_are_one_exchange() {
+    let parallel = chat().user("u").call("a", "{}").call("b", "{}").result("1").result("2");
+    check_exchanges(parallel.assistant("done"), &[(0..1, false), (1..4, false), (4..5, false)]);
+    let in_user =
+        chat().user("u").call("a", "{}").call("b", "{}").user_result("1").user_result("2");
+    check_exchanges(in_user.and("go on"), &[(0..1, false), (1..3, false)]);
+}
+
+#[test]
+fn a_note_between_call_and_result_belongs_to_the_exchange() {
+    check_exchanges(chat().call("a", "{}").note("meanwhile").result("1"), &[(0..3, false)]);
+}
+
+#[test]
+fn server_tools_pair_inside_their_message() {
+    check_exchanges(chat().user("u").server_tool("q", "r"), &[(0..1, false), (1..2, false)]);
+}
+
+#[test]
+fn reasoning_alone_belongs_to_what_follows() {
+    let mut entries =
+        chat().user("u").thinking("hm").user("x").call("a", "{}").result("1").entries();
+    entries.remove(2);
+    let found = Thread::new(entries, &[]);
+    assert_eq!(found.exchanges()[1].entries, 1..4);
+}
+
+#[test]
+fn orphans_and_abandoned_calls_are_broken() {
+    check_exchanges(chat().orphan("x").user("u"), &[(0..1, true), (1..2, false)]);
+    let abandoned = chat().abandoned("a", "{}").user("stop").assistant("ok");
+    check_exchanges(abandoned, &[(0..1, true), (1..2, false), (2..3, false)]);
+}
+
+#[test]
+fn a_pending_call_pins_its_exchange() {
+    check_pins(
+        chat().user("u").assistant("a").call("x", "{}").call("y", "{}").result("1"),
+        &[Some(Pin::Typed), Some(Pin::Pending), Some(Pin::Partner)],
+    );
+}
+
+#[test]
+fn the_last_typed_text_and_a_later_note_are_pinned() {
+    check_pins(
+        chat().system("s").user("old").user("new").assistant("a").note("n").assistant("b"),
+        &[Some(Pin::System), None, Some(Pin::Typed), None, Some(Pin::Note), None],
+    );
+    check_pins(chat().note("n").user("u"), &[None, Some(Pin::Typed)]);
+}
+
+#[test]
+fn without_any_user_text_the_newest_message_is_pinned() {
+    check_pins(
+        chat().system("s").assistant("a").assistant("b"),
+        &[Some(Pin::System), None, Some(Pin::Newest)],
+    );
+}
+
+#[test]
+fn pins_by_hand_hold_and_unknown_ones_do_nothing() {
+    let entries = chat().user("a").assistant("b").user("c").entries();
+    let thread = Thread::new(entries, &[EntryId(1), EntryId(9)]);
+    assert_eq!(thread.pinned(EntryId(1)), Some(Pin::ByHand));
+    assert_eq!(thread.pinned(EntryId(9)), None);
+}
+
+#[test]
+fn what_may_be_rewritten() {
+    let chat = chat().system("s").user("old").thinking("t").and("said");
+    let chat = chat.call("a", "{}").user_result("r").and("typed").thinking("t2").and("last");
+    let thread = thread(chat);
+    let frozen = |entry, part| thread.frozen(PartId { entry: EntryId(entry), part });
+    assert_eq!(frozen(0, 0), Some(Frozen::System));
+    assert_eq!(frozen(1, 0), None);
+    assert_eq!(frozen(2, 0), Some(Frozen::Thinking));
+    assert_eq!(frozen(2, 1), None, "older reasoning does not freeze the text beside it");
+    assert_eq!(frozen(2, 2), Some(Frozen::NotText));
+    assert_eq!(frozen(3, 0), None, "the result beside the typed text");
+    assert_eq!(frozen(3, 1), Some(Frozen::Pinned(Pin::Typed)));
+    assert_eq!(frozen(4, 1), Some(Frozen::Thinking), "beside the latest reasoning");
+}
+
+#[test]
+fn results_know_their_tool() {
+    let chat = chat().user("u").call("read", "{}").call("grep", "{}");
+    let thread = thread(chat.user_result_blocks("1").user_result("2"));
+    let tool = |part| thread.tool_of(PartId { entry: EntryId(2), part });
+    assert_eq!([tool(0), tool(1), tool(2)], [Some("read"), Some("read"), Some("grep")]);
+}
+
+proptest! {
+    #[test]
+    fn exchanges_part_the_entries_and_hold_every_pair(entries in conversation(20)) {
+        let thread = Thread::new(entries, &[]);
+        let places: Vec<_> =
+            thread.exchanges().iter().flat_map(|exchange| exchange.entries.clone()).collect();
+        prop_assert_eq!(places, (0..thread.entries().len()).collect::<Vec<_>>());
+        for exchange in thread.exchanges().iter().filter(|exchange| !exchange.broken) {
+            let parts = || thread.entries()[exchange.entries.clone()].iter().flat_map(|e| &e.parts);
+            for part in parts() {
+                let Body::Result(result) = &part.body else { continue };
+                let answers = |part: &epitome_kernel::types::Part| {
+                    matches!(&part.body, Body::Call(call) if call.id == result.call)
+                };
+                prop_assert!(parts().any(answers), "{} has no call", result.call);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pin_holds_for_the_whole_exchange(entries in conversation(20)) {
+        let thread = Thread::new(entries, &[]);
+        prop_assert!(thread.entries().iter().any(|entry| thread.pinned(entry.id).is_some()));
+        for exchange in thread.exchanges() {
+            let pins = exchange.entries.clone().filter(|&at| thread.pinned(EntryId(at as u32)).is_some());
+            prop_assert!([0, exchange.entries.len()].contains(&pins.count()));
+        }
+    }
+}
