@@ -79,6 +79,14 @@ pub struct Breakdown {
     pub checkpoints: u64,
 }
 
+impl Breakdown {
+    /// The whole.
+    pub fn sum(&self) -> u64 {
+        let messages = self.system + self.user + self.assistant + self.checkpoints;
+        messages + self.tools + self.tool_calls + self.tool_results + self.images
+    }
+}
+
 /// One operation, as reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpReport {

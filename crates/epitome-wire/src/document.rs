@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use epitome_types::{Edit, Entry, EntryId};
 
-use crate::json::{self, Kind, Object, Value};
+use crate::json::{self, Array, Cursor, Kind, Value};
 use crate::site::{List, Site};
 use crate::{Format, WireError, anthropic, edit, openai};
 
@@ -37,30 +37,18 @@ impl<'a> Document<'a> {
             return Err(WireError::WrongKind { format, is: "a recording", expected });
         }
         let text = json::text(bytes)?;
-        let value = json::parse(text)?;
-        if value.kind() == Kind::Array && format == Format::OpenAi {
-            return Self::read(text, format, None, value);
-        }
-        let body = value.object()?;
-        let messages =
-            body.get("messages").ok_or_else(|| value.unexpected("an object with `messages`"))?;
-        Self::read(text, format, Some(&body), messages)
-    }
-
-    fn read(
-        text: &'a str,
-        format: Format,
-        body: Option<&Object<'a>>,
-        messages: Value<'a>,
-    ) -> Result<Self, WireError> {
-        let member = |key| body.and_then(|body| body.some(key));
-        let mut entries = Vec::new();
+        let Outline { messages, members } = Outline::of(text, format)?;
+        let member = |name: &str| {
+            let found =
+                members.iter().rev().find(|(key, value)| key == name && value.kind() != Kind::Null);
+            found.map(|(_, value)| *value)
+        };
+        let mut entries = Vec::with_capacity(messages.items.len() + 1);
         if let (Format::Anthropic, Some(system)) = (format, member("system")) {
             entries.push(anthropic::system(system, EntryId(0))?);
         }
-        let items = messages.items()?;
-        let mut sites = Vec::with_capacity(items.len());
-        for item in &items {
+        let mut sites = Vec::with_capacity(messages.items.len());
+        for item in &messages.items {
             let id = EntryId(u32::try_from(entries.len()).unwrap_or(u32::MAX));
             let (entry, site) = match format {
                 Format::Anthropic => anthropic::message(*item, id)?,
@@ -71,15 +59,7 @@ impl<'a> Document<'a> {
         }
         let tools = member("tools").or_else(|| member("functions")).map(Value::raw);
         let model = member("model").and_then(|model| model.str().ok());
-        Ok(Self {
-            text,
-            format,
-            entries,
-            sites,
-            messages: List::of(messages, &items),
-            tools,
-            model,
-        })
+        Ok(Self { text, format, entries, sites, messages: List::of(&messages), tools, model })
     }
 
     /// The same request, its messages stamped with the times a recording gave them
@@ -101,6 +81,12 @@ impl<'a> Document<'a> {
     /// The tool schemas, as they stand in the body.
     pub fn tools(&self) -> Option<&str> {
         self.tools
+    }
+
+    /// The tool schemas one by one, each as it stands in the body.
+    pub fn tool_schemas(&self) -> Vec<&str> {
+        let schemas = self.tools.and_then(|tools| json::parse(tools).ok()?.items().ok());
+        schemas.unwrap_or_default().into_iter().map(Value::raw).collect()
     }
 
     /// The model asked for.
@@ -148,5 +134,38 @@ impl<'a> Document<'a> {
     /// How many entries stand before the first message: 1 with a top-level system prompt.
     pub(crate) fn lead(&self) -> usize {
         self.entries.len() - self.sites.len()
+    }
+}
+
+/// The top of a body: one pass over the bytes finds the messages and checks all of it.
+struct Outline<'a> {
+    messages: Array<'a>,
+    /// The other members of the body.
+    members: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+impl<'a> Outline<'a> {
+    fn of(text: &'a str, format: Format) -> Result<Self, WireError> {
+        let mut cursor = Cursor::new(text, 0);
+        let mut messages = None;
+        let mut members = Vec::new();
+        match cursor.peek_kind()? {
+            Kind::Array if format == Format::OpenAi => messages = Some(cursor.array()?),
+            Kind::Object => cursor.members(|key, cursor| {
+                match key.str()? {
+                    key if key == "messages" => messages = Some(cursor.array()?),
+                    key => members.push((key, cursor.value()?)),
+                }
+                Ok(())
+            })?,
+            _ => {}
+        }
+        match messages {
+            Some(messages) => {
+                cursor.end()?;
+                Ok(Self { messages, members })
+            }
+            None => Err(json::parse(text)?.unexpected("an object with `messages`")),
+        }
     }
 }
