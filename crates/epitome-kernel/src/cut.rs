@@ -27,8 +27,9 @@ pub(crate) struct Cutter<'a> {
 impl Cutter<'_> {
     /// The smallest size a part can be brought to.
     pub(crate) fn least(&self, part: PartId) -> u64 {
-        let bare = self.text(part).map_or(0, |text| self.measure(&self.marked(part, text, "", "")));
-        bare.min(self.sizes.part(part))
+        let Some(text) = self.text(part) else { return 0 };
+        let bare = self.marked(part, text, &ContentId::of(text).short(), "", "");
+        self.measure(&bare).min(self.sizes.part(part))
     }
 
     /// Cuts the largest of the parts so that together they take at most `room`; `None` where that
@@ -57,14 +58,15 @@ impl Cutter<'_> {
         if size <= most {
             return None;
         }
-        let bare = self.marked(part, text, "", "");
+        let id = ContentId::of(text).short();
+        let bare = self.marked(part, text, &id, "", "");
         let mut best = (self.measure(&bare), bare);
         let room = most.checked_sub(best.0)?;
         let mut bytes = text.len() as f64 * room as f64 / size as f64;
         for _ in 0..TRIES {
             let head = head(text, (bytes * 2.0 / 3.0) as usize);
             let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
-            let with = self.marked(part, text, head, tail);
+            let with = self.marked(part, text, &id, head, tail);
             let now = self.measure(&with);
             if now <= most && now > best.0 {
                 best = (now, with);
@@ -86,7 +88,7 @@ impl Cutter<'_> {
         self.sizes.gauge().size(text)
     }
 
-    fn marked(&self, part: PartId, text: &str, head: &str, tail: &str) -> String {
+    fn marked(&self, part: PartId, text: &str, id: &str, head: &str, tail: &str) -> String {
         let left = &text[head.len()..text.len() - tail.len()];
         let kept = self.tokens.gauge().size(head) + self.tokens.gauge().size(tail);
         let marker = fill(
@@ -94,7 +96,7 @@ impl Cutter<'_> {
             &[
                 ("lines", &left.trim_matches('\n').lines().count().to_string()),
                 ("tokens", &self.tokens.part(part).saturating_sub(kept).to_string()),
-                ("id", &ContentId::of(text).short()),
+                ("id", id),
             ],
         );
         let pieces = [head.trim_end_matches('\n'), &marker, tail.trim_start_matches('\n')];

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{ContentId, EntryId, OffloadReport, Op, Passage, Plan};
+use epitome_types::{Body, ContentId, EntryId, OffloadReport, Op, PartId, Passage, Plan};
 
 use crate::cut::missing;
 use crate::port::{Blob, Departure};
@@ -102,18 +102,13 @@ impl<'a> Leaving<'a> {
         if !told_of.contains(&id) {
             self.pieces(id, &text);
         }
-        for (at, part) in entry.parts.iter().enumerate() {
-            if matches!(part.body, epitome_types::Body::Result(_)) {
-                let result = epitome_types::PartId { entry: id, part: at as u32 };
-                let nested =
-                    entry.parts.iter().enumerate().filter(|(_, p)| p.within == Some(result.part));
-                let nested: u64 = nested
-                    .map(|(at, _)| {
-                        self.tokens.part(epitome_types::PartId { entry: id, part: at as u32 })
-                    })
-                    .sum();
-                let tool = self.thread.tool_of(result).unwrap_or_default();
-                self.offload(address, tool, self.tokens.part(result) + nested);
+        for (at, outer) in (0..).zip(&entry.parts) {
+            if matches!(outer.body, Body::Result(_)) {
+                let size = |part| self.tokens.part(PartId { entry: id, part });
+                let inner = (0..).zip(&entry.parts).filter(|(_, part)| part.within == Some(at));
+                let tokens = size(at) + inner.map(|(part, _)| size(part)).sum::<u64>();
+                let tool = self.thread.tool_of(PartId { entry: id, part: at });
+                self.offload(address, tool.unwrap_or_default(), tokens);
             }
         }
         self.blob(address, self.thread.name(entry), text);

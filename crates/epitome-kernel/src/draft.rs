@@ -67,6 +67,8 @@ pub(crate) struct Draft {
     pub(crate) ops: Vec<Op>,
     /// What leaves, oldest first.
     pub(crate) covers: Vec<EntryId>,
+    /// The address of their text.
+    pub(crate) id: ContentId,
     /// What leaves and stands as a stub.
     pub(crate) stubbed: Vec<EntryId>,
     /// What remains of the budget for a checkpoint's whole message.
@@ -343,19 +345,18 @@ impl<'a> Drafting<'a> {
 
     fn finish(self) -> Draft {
         let left = self.room();
-        let mut draft = Draft { ops: Vec::new(), covers: Vec::new(), stubbed: Vec::new(), left };
+        let (mut ops, mut covers, mut stubbed) = (Vec::new(), Vec::new(), Vec::new());
         for (exchange, kept) in self.ground.thread.exchanges().iter().zip(self.kept) {
             match kept {
-                None => draft.covers.extend(ids(exchange)),
+                None => covers.extend(ids(exchange)),
                 Some(kept) => {
-                    if kept.stub {
-                        draft.stubbed.extend(ids(exchange));
-                    }
-                    draft.ops.extend(kept.ops);
+                    stubbed.extend(ids(exchange).filter(|_| kept.stub));
+                    ops.extend(kept.ops);
                 }
             }
         }
-        draft
+        let id = ContentId::of(&original_of(self.ground.thread, &covers));
+        Draft { ops, covers, id, stubbed, left }
     }
 }
 

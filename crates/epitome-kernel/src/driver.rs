@@ -2,7 +2,7 @@
 //!
 //! Invariant: all decisions are the run's; this only carries questions and answers.
 
-use epitome_types::{Budget, Entry, EntryId};
+use epitome_types::Budget;
 
 use crate::options::CompressOptions;
 use crate::outcome::Outcome;
@@ -26,7 +26,8 @@ pub async fn compress<'t>(
             Step::Done(outcome) => return outcome,
         };
         let gauge = *run.gauge();
-        let (entries, kept) = (pick(thread, &ask.entries), pick(thread, &ask.kept));
+        let entries: Vec<_> = ask.entries.iter().filter_map(|&id| thread.entry(id)).collect();
+        let kept: Vec<_> = ask.kept.iter().collect();
         let job = SummaryJob {
             entries: &entries,
             kept: &kept,
@@ -43,8 +44,4 @@ pub async fn compress<'t>(
             return outcome;
         }
     }
-}
-
-fn pick<'t>(thread: &'t Thread, ids: &[EntryId]) -> Vec<&'t Entry> {
-    ids.iter().filter_map(|&id| thread.entry(id)).collect()
 }

@@ -4,7 +4,8 @@
 //! view is in its departure. Made by `Run`, read by the host.
 
 use epitome_types::{
-    Breakdown, Budget, CheckpointReport, How, MustKeep, OffloadReport, Op, OpReport, Passage, Plan,
+    Breakdown, Budget, CheckpointReport, How, Level, MustKeep, OffloadReport, Op, OpReport,
+    Passage, Plan,
 };
 
 use crate::budget::{Floor, stalled};
@@ -128,7 +129,11 @@ fn report(op: &Op, ground: &Ground<'_>) -> OpReport {
         Op::Summarize(checkpoint) => {
             let before = tokens.sum(checkpoint.covers.iter().copied());
             let after = tokens.gauge().message(&checkpoint.text);
-            ("summarize", checkpoint.covers.clone(), before, after, "older than the recent part")
+            let reason = match checkpoint.level {
+                Level::Merged => "too large to be cut",
+                _ => "older than the recent part",
+            };
+            ("summarize", checkpoint.covers.clone(), before, after, reason)
         }
     };
     OpReport {

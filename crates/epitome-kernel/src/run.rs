@@ -4,14 +4,11 @@
 //! within the budget, or in `CannotFit` exactly when the floor exceeds it (SPEC 2.6, 2.12). Tests
 //! step it by hand; the driver does with summarisers.
 
-use epitome_types::{
-    Budget, Checkpoint, ContentId, EntryId, Level, MustKeep, Op, Plan, Summary, Unit,
-};
+use epitome_types::{Budget, Checkpoint, Entry, EntryId, Level, MustKeep, Op, Plan, Summary, Unit};
 
 use crate::apply::apply;
 use crate::budget::floor;
 use crate::cut::fill;
-use crate::departure::original_of;
 use crate::draft::{Draft, Ground, Pressure};
 use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
@@ -19,6 +16,7 @@ use crate::outcome::{Outcome, Settled};
 use crate::port::{Counter, Gauge, Measure, SummaryError};
 use crate::size::Sizes;
 use crate::thread::Thread;
+use crate::view::rewrite;
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -33,14 +31,14 @@ pub enum Step<'t> {
 }
 
 /// A summary that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
     /// Which summariser of the chain, counted from 0.
     pub summarizer: usize,
     /// The entries to stand for, oldest first.
     pub entries: Vec<EntryId>,
-    /// The entries that stay in the prompt, oldest first.
-    pub kept: Vec<EntryId>,
+    /// The entries that stay in the prompt, oldest first, as they will stand there.
+    pub kept: Vec<Entry>,
     /// The most the text may take, in the budget's unit.
     pub most: u64,
 }
@@ -202,8 +200,14 @@ impl<'t> Run<'t> {
     fn ask(&self, draft: &Draft, most: u64) -> Ask {
         let mut entries = [&draft.covers[..], &draft.stubbed].concat();
         entries.sort_unstable();
-        let all = self.thread.entries().iter().map(|entry| entry.id);
-        let kept = all.filter(|id| entries.binary_search(id).is_err()).collect();
+        let stays = |entry: &&Entry| entries.binary_search(&entry.id).is_err();
+        let mut kept: Vec<_> = self.thread.entries().iter().filter(stays).cloned().collect();
+        for op in &draft.ops {
+            let Op::Replace { part, with, .. } = op else { continue };
+            if let Ok(at) = kept.binary_search_by_key(&part.entry, |entry| entry.id) {
+                rewrite(&mut kept[at], *part, with);
+            }
+        }
         Ask { summarizer: self.summarizer, entries, kept, most }
     }
 
@@ -211,15 +215,14 @@ impl<'t> Run<'t> {
     /// and less than what it covers.
     fn most(&self, draft: &Draft) -> u64 {
         let covered = self.sizes.sum(draft.covers.iter().copied());
-        let frame = self.gauge().message(&self.label(&draft.covers).1);
+        let frame = self.gauge().message(&self.label(draft));
         let room = draft.left.min(covered.saturating_sub(1));
         room.saturating_sub(frame + self.excess)
     }
 
-    fn label(&self, covers: &[EntryId]) -> (ContentId, String) {
-        let id = ContentId::of(&original_of(self.thread, covers));
-        let values = [("id", &*id.short()), ("messages", &covers.len().to_string())];
-        (id, fill(&self.options.texts.label, &values) + "\n")
+    fn label(&self, draft: &Draft) -> String {
+        let values = [("id", &*draft.id.short()), ("messages", &draft.covers.len().to_string())];
+        fill(&self.options.texts.label, &values) + "\n"
     }
 
     /// Completes a draft with its summary and measures the result.
@@ -227,14 +230,13 @@ impl<'t> Run<'t> {
         let mut ops = draft.ops.clone();
         let (mut must_keep, mut left) = (MustKeep::default(), Vec::new());
         if let Some(summary) = summary {
-            let (id, label) = self.label(&draft.covers);
             let level = if self.pressure.own_words { Level::Compact } else { Level::Detailed };
             must_keep = summary.must_keep;
             left = summary.left;
             ops.push(Op::Summarize(Checkpoint {
-                id,
+                id: draft.id,
                 covers: draft.covers.clone(),
-                text: label + summary.text.trim(),
+                text: self.label(draft) + summary.text.trim(),
                 level,
                 must_keep,
             }));

@@ -110,11 +110,7 @@ impl View<'_> {
             Item::Kept(entry) => {
                 let mut entry = entry.clone();
                 for (id, text) in self.rewrites_of(entry.id) {
-                    match &mut entry.parts[id.part as usize].body {
-                        Body::Text(old) => old.clone_from(text),
-                        Body::Result(result) => result.text.clone_from(text),
-                        _ => {}
-                    }
+                    rewrite(&mut entry, *id, text);
                 }
                 entry
             }
@@ -172,5 +168,14 @@ impl View<'_> {
 impl Inserted {
     fn edit(&self, after: Option<EntryId>) -> Edit {
         Edit::Insert { after, role: self.role, text: self.text.clone() }
+    }
+}
+
+/// Puts a new text in the place of a part's.
+pub(crate) fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
+    match entry.parts.get_mut(id.part as usize).map(|part| &mut part.body) {
+        Some(Body::Text(old)) => text.clone_into(old),
+        Some(Body::Result(result)) => text.clone_into(&mut result.text),
+        _ => {}
     }
 }

@@ -1,13 +1,14 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
-use epitome_kernel::types::{Budget, EntryId, Op, Unit};
-use epitome_kernel::{Ask, CompressOptions, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread};
-use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation};
+use epitome_kernel::types::{Budget, EntryId, Image, Op, Unit};
+use epitome_kernel::{
+    Ask, CompressOptions, Counter, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread, compress,
+};
+use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::help::{assert_sound, compressed, options, run, run_with, sizes, texts, tokens};
-use crate::size::all;
 
 fn lines(count: usize) -> String {
     (0..count).map(|line| format!("line {line} of some file that was read\n")).collect()
@@ -185,6 +186,51 @@ fn an_exchange_too_large_to_cut_becomes_a_line_in_its_place() {
     assert!(stub.contains("a.rs") && stub.len() < 200, "{stub}");
 }
 
+/// Counts as if a line end before a word made a token more: texts that are put together take more
+/// than their pieces.
+struct Joining;
+
+impl Counter for Joining {
+    fn id(&self) -> &str {
+        "joining"
+    }
+
+    fn count(&self, text: &str) -> u64 {
+        let joints = text.as_bytes().windows(2).filter(|two| two[0] == b'\n' && two[1] != b'\n');
+        FixedCounter::Quarters.count(text) + 3 * joints.count() as u64
+    }
+
+    fn image(&self, _image: &Image) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn what_joining_adds_is_taken_off_the_next_summary() {
+    let thread = Thread::new(session().entries(), &[]);
+    let options = options();
+    let summarizer = ScriptedSummarizer::new(Script::Fill);
+    let outcome = now(compress(&thread, &options, tokens(900), &Joining, &[&summarizer]));
+    let done = compressed(outcome);
+    assert!(done.size[1] <= 900);
+    let rooms: Vec<_> = summarizer.asked().iter().map(|(_, most)| *most).collect();
+    assert_eq!(rooms.len(), 2, "{rooms:?}");
+    assert!((1..=3).contains(&(rooms[0] - rooms[1])), "{rooms:?}");
+    assert_eq!(done.warnings, [""; 0]);
+}
+
+#[test]
+fn the_summariser_sees_what_stays_as_it_will_stand() {
+    let chat = chat().user(&lines(60)).assistant(&lines(60)).user("read it").call("cat", "{}");
+    let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
+    let options = options();
+    let mut run = Run::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
+    let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    assert_eq!(ask.entries, [EntryId(0), EntryId(1)]);
+    let result = ask.kept.last().expect("the result").readable();
+    assert!(result.starts_with("line 0") && result.contains("\n["), "{result}");
+}
+
 fn scripts() -> impl Strategy<Value = Script> {
     prop_oneof![
         4 => Just(Script::Fill),
@@ -272,7 +318,7 @@ proptest! {
                 }
                 let before: u64 = done.ops.iter().map(|op| op.tokens_before).sum();
                 let after: u64 = done.ops.iter().map(|op| op.tokens_after).sum();
-                prop_assert_eq!(all(&done.by[0]) - before + after, all(&done.by[1]));
+                prop_assert_eq!(done.by[0].sum() - before + after, done.by[1].sum());
             }
             other => prop_assert!(false, "{:?}", other),
         }

@@ -106,7 +106,7 @@ proptest! {
         let sizes = help::sizes(&thread, Unit::Tokens);
         let mut by = Breakdown::default();
         thread.entries().iter().for_each(|entry| sizes.add_to(&mut by, entry));
-        prop_assert_eq!(all(&by), sizes.total());
+        prop_assert_eq!(by.sum(), sizes.total());
     }
 
     #[test]
@@ -118,15 +118,4 @@ proptest! {
             prop_assert_eq!(sizes.request(sizes.sum(ids)), sizes.total());
         }
     }
-}
-
-pub(crate) fn all(by: &Breakdown) -> u64 {
-    by.system
-        + by.tools
-        + by.user
-        + by.assistant
-        + by.tool_calls
-        + by.tool_results
-        + by.images
-        + by.checkpoints
 }
