@@ -13,6 +13,8 @@ use crate::table::Tables;
 const NEVER: u32 = u32::MAX;
 /// Bytes merged at a time, where that suffices.
 const WINDOW: usize = 64;
+/// Ranks looked through at a time.
+const BLOCK: usize = 16;
 
 /// Merges pieces; keeps its memory from piece to piece.
 #[derive(Default)]
@@ -47,13 +49,18 @@ impl Merger {
     }
 }
 
-/// The tokens of a window, with room to merge them.
+/// The tokens of a window. While it merges, a token sits at the offset of its first byte and the
+/// offsets of its other bytes lie idle; afterwards the tokens stand in a row.
 #[derive(Default)]
 struct Window {
     ids: Vec<u32>,
     /// Rank of each token's merge with the next one.
     ranks: Vec<u32>,
-    /// Byte offset of each token in the window.
+    /// Offset of the token before.
+    before: Vec<u32>,
+    /// Offset of the token after.
+    after: Vec<u32>,
+    /// Offsets of the tokens in the row.
     starts: Vec<u32>,
 }
 
@@ -66,43 +73,73 @@ impl Window {
 
     /// Merges `bytes`; afterwards `ids` and `starts` hold its tokens.
     fn merge(&mut self, tables: &Tables, bytes: &[u8]) {
+        let len = bytes.len() as u32;
         self.ids.clear();
         self.ids.extend(bytes.iter().map(|&byte| tables.byte(byte)));
-        self.starts.clear();
-        self.starts.extend(0..bytes.len() as u32);
+        self.before.clear();
+        self.before.extend((0..len).map(|at| at.wrapping_sub(1)));
+        self.after.clear();
+        self.after.extend(1..=len);
         self.ranks.clear();
-        self.ranks
-            .extend(self.ids.windows(2).map(|two| tables.pair(two[0], two[1]).unwrap_or(NEVER)));
+        self.ranks.extend(self.ids.windows(2).map(|two| pair(tables, two[0], two[1])));
         self.ranks.push(NEVER);
-        while let Some(&least) = self.ranks.iter().min()
-            && least != NEVER
-        {
+        loop {
+            let least = self.ranks.iter().fold(NEVER, |least, &rank| least.min(rank));
+            if least == NEVER {
+                break;
+            }
             self.merge_all(tables, least);
+        }
+        self.close_ranks();
+    }
+
+    /// Merges every pair of this rank, left to right. The pairs this makes have larger ranks, since
+    /// a token's parts have smaller ids than the token: so one sweep does them all.
+    fn merge_all(&mut self, tables: &Tables, rank: u32) {
+        let len = self.ranks.len();
+        for block in (0..len).step_by(BLOCK) {
+            let block = block..len.min(block + BLOCK);
+            if self.ranks[block.clone()].contains(&rank) {
+                for at in block {
+                    if self.ranks[at] == rank {
+                        self.merge_at(tables, at, rank);
+                    }
+                }
+            }
         }
     }
 
-    /// Merges every pair of this rank, left to right, in one sweep. The pairs this makes have
-    /// larger ranks, since a token's parts have smaller ids than the token.
-    fn merge_all(&mut self, tables: &Tables, rank: u32) {
-        let count = self.ids.len();
-        let mut read = self.ranks.iter().position(|&other| other == rank).unwrap_or(count);
-        let mut write = read;
-        let mut changed = false;
-        while read < count {
-            let merges = self.ranks[read] == rank;
-            self.starts[write] = self.starts[read];
-            self.ids[write] = if merges { rank } else { self.ids[read] };
-            if (merges || changed) && write > 0 {
-                let pair = tables.pair(self.ids[write - 1], self.ids[write]);
-                self.ranks[write - 1] = pair.unwrap_or(NEVER);
-            }
-            self.ranks[write] = if merges { NEVER } else { self.ranks[read] };
-            changed = merges;
-            read += if merges { 2 } else { 1 };
-            write += 1;
+    /// Merges the token at `at` with the next one.
+    fn merge_at(&mut self, tables: &Tables, at: usize, rank: u32) {
+        let right = self.after[at] as usize;
+        let after = self.after[right] as usize;
+        self.ids[at] = rank;
+        self.ranks[right] = NEVER;
+        self.after[at] = after as u32;
+        self.ranks[at] = NEVER;
+        if let Some(before) = self.before.get_mut(after) {
+            *before = at as u32;
+            self.ranks[at] = pair(tables, rank, self.ids[after]);
         }
-        self.ids.truncate(write);
-        self.ranks.truncate(write);
-        self.starts.truncate(write);
+        if at > 0 {
+            let before = self.before[at] as usize;
+            self.ranks[before] = pair(tables, self.ids[before], rank);
+        }
     }
+
+    /// Moves the tokens into a row.
+    fn close_ranks(&mut self) {
+        self.starts.clear();
+        let mut at = 0;
+        while let Some(&after) = self.after.get(at) {
+            self.ids[self.starts.len()] = self.ids[at];
+            self.starts.push(at as u32);
+            at = after as usize;
+        }
+        self.ids.truncate(self.starts.len());
+    }
+}
+
+fn pair(tables: &Tables, left: u32, right: u32) -> u32 {
+    tables.pair(left, right).unwrap_or(NEVER)
 }

@@ -97,7 +97,7 @@ fn count(tables: &Tables, text: &str, piece: impl Fn(&str, usize) -> usize) -> u
     total
 }
 
-#[cold]
+/// Tokens of a piece that is not one token itself.
 fn merged(tables: &Tables, piece: &[u8]) -> u64 {
     let mut total = 0;
     MERGER.with_borrow_mut(|merger| {
