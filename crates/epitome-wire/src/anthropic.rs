@@ -32,9 +32,8 @@ pub(crate) fn system(value: Value<'_>, id: EntryId) -> Result<Entry, WireError> 
 }
 
 /// One message.
-pub(crate) fn message(value: Value<'_>, id: EntryId) -> Message {
-    let object = value.object()?;
-    let role = role(&object)?;
+pub(crate) fn message(object: &Object<'_>, id: EntryId) -> Message {
+    let (value, role) = (object.value, role(object)?);
     let mut reader = Reader { role, beside_results: false, parts: Parts::default() };
     let content =
         object.get("content").ok_or_else(|| value.unexpected("a message with `content`"))?;
@@ -44,9 +43,9 @@ pub(crate) fn message(value: Value<'_>, id: EntryId) -> Message {
             Content::Text(content.span())
         }
         Kind::Array => {
-            let blocks = content.items()?;
-            reader.blocks(&blocks)?;
-            Content::Blocks(List::of(content, &blocks))
+            let blocks = content.objects()?;
+            reader.blocks(&blocks.items)?;
+            Content::Blocks(List::of(&blocks))
         }
         _ => return Err(content.unexpected("a string or an array of blocks")),
     };
@@ -77,8 +76,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn blocks(&mut self, blocks: &[Value<'_>]) -> Result<(), WireError> {
-        let blocks = blocks.iter().map(|block| block.object()).collect::<Result<Vec<_>, _>>()?;
+    fn blocks(&mut self, blocks: &[Object<'_>]) -> Result<(), WireError> {
         self.beside_results = blocks.iter().any(|block| kind(block) == "tool_result");
         blocks
             .iter()
@@ -154,18 +152,17 @@ impl Reader {
             return Err(content.unexpected("a string or an array of blocks"));
         }
         let outer = add(String::new(), TextSite::Fixed);
-        let items = content.items()?;
-        self.parts.set_inner(outer, List::of(content, &items));
-        for (item, value) in items.iter().enumerate() {
-            let block = value.object()?;
+        let inner = content.objects()?;
+        self.parts.set_inner(outer, List::of(&inner));
+        for (item, block) in inner.items.iter().enumerate() {
             let home = Home::Inner { outer, item };
-            let (body, text) = match kind(&block).as_str() {
+            let (body, text) = match kind(block).as_str() {
                 "text" => {
-                    let text = member(&block, "text", "a text block with `text`")?;
+                    let text = member(block, "text", "a text block with `text`")?;
                     (Body::Text(text.str()?.into_owned()), TextSite::Literal(text.span()))
                 }
-                "image" => (Body::Image(image_of(&block)), TextSite::Fixed),
-                _ => (Body::Opaque(opaque(&block)), TextSite::Fixed),
+                "image" => (Body::Image(image_of(block)), TextSite::Fixed),
+                _ => (Body::Opaque(opaque(block)), TextSite::Fixed),
             };
             self.parts.push(body, Speaker::Tool, home, text);
         }

@@ -25,7 +25,10 @@ pub fn detect(bytes: &[u8]) -> Result<Format, WireError> {
         cursor.end()?;
         return Ok(format);
     }
-    of_lines(text)
+    if cursor.end().is_err() {
+        return of_lines(text);
+    }
+    of_line(&object).ok_or_else(|| WireError::Unrecognised { found: account(&object) })
 }
 
 /// The format of a file that is one JSON object, where its keys tell.
@@ -85,27 +88,33 @@ fn is_anthropic(body: &Object<'_>, messages: Value<'_>) -> Result<bool, WireErro
 
 /// The format of a recording in JSON lines: the first line that tells decides.
 fn of_lines(text: &str) -> Result<Format, WireError> {
-    let mut found = String::new();
+    let mut found = None;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at_line = |source| WireError::Line { line: number + 1, source: Box::new(source) };
         let object = json::parse(line).and_then(Value::object).map_err(at_line)?;
-        let kind = object.text("type").unwrap_or_default();
-        match kind.as_ref() {
-            "user" | "assistant" if object.has("message") => return Ok(Format::ClaudeCode),
-            "session" | "message" | "model_change" | "thinking_level_change" => {
-                return Ok(Format::Pi);
-            }
-            _ => {}
+        if let Some(format) = of_line(&object) {
+            return Ok(format);
         }
-        if found.is_empty() {
-            found = if kind.is_empty() {
-                format!("an object with the keys {}", keys(&object))
-            } else {
-                format!("a line of type `{kind}`")
-            };
-        }
+        found.get_or_insert_with(|| account(&object));
     }
-    Err(WireError::Unrecognised { found })
+    Err(WireError::Unrecognised { found: found.unwrap_or_default() })
+}
+
+/// The recording that has such a line.
+fn of_line(line: &Object<'_>) -> Option<Format> {
+    match line.text("type")?.as_ref() {
+        "user" | "assistant" if line.has("message") => Some(Format::ClaudeCode),
+        "session" | "message" | "model_change" | "thinking_level_change" => Some(Format::Pi),
+        _ => None,
+    }
+}
+
+/// What an object that tells nothing looks like.
+fn account(object: &Object<'_>) -> String {
+    match object.text("type") {
+        Some(kind) => format!("a line of type `{kind}`"),
+        None => format!("an object with the keys {}", keys(object)),
+    }
 }
 
 /// The first few keys of an object, as they stand there.
@@ -156,6 +165,10 @@ mod tests {
             "format not recognised: a line of type `session_meta`",
         );
         check("{\"type\":\"x\"}\n{\"type\":", "line 2: byte 8: expected a value");
+        check(
+            "{\n\"contents\":[]\n}",
+            "format not recognised: an object with the keys `contents`;",
+        );
         check("3", "byte 0: expected an object, found 3");
         check("", "byte 0: expected a value");
         check("{\"messages\":[{\"role\":\"user\"", "byte 27: expected `,` or `}` in `messages[0]`");

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use epitome_types::{Edit, Entry, EntryId};
 
-use crate::json::{self, Array, Cursor, Kind, Value};
+use crate::json::{self, Cursor, Kind, Objects, Value};
 use crate::site::{List, Site};
 use crate::{Format, WireError, anthropic, edit, openai};
 
@@ -51,8 +51,8 @@ impl<'a> Document<'a> {
         for item in &messages.items {
             let id = EntryId(u32::try_from(entries.len()).unwrap_or(u32::MAX));
             let (entry, site) = match format {
-                Format::Anthropic => anthropic::message(*item, id)?,
-                _ => openai::message(*item, id)?,
+                Format::Anthropic => anthropic::message(item, id)?,
+                _ => openai::message(item, id)?,
             };
             entries.push(entry);
             sites.push(site);
@@ -139,7 +139,7 @@ impl<'a> Document<'a> {
 
 /// The top of a body: one pass over the bytes finds the messages and checks all of it.
 struct Outline<'a> {
-    messages: Array<'a>,
+    messages: Objects<'a>,
     /// The other members of the body.
     members: Vec<(Cow<'a, str>, Value<'a>)>,
 }
@@ -150,10 +150,10 @@ impl<'a> Outline<'a> {
         let mut messages = None;
         let mut members = Vec::new();
         match cursor.peek_kind()? {
-            Kind::Array if format == Format::OpenAi => messages = Some(cursor.array()?),
+            Kind::Array if format == Format::OpenAi => messages = Some(cursor.objects()?),
             Kind::Object => cursor.members(|key, cursor| {
                 match key.str()? {
-                    key if key == "messages" => messages = Some(cursor.array()?),
+                    key if key == "messages" => messages = Some(cursor.objects()?),
                     key => members.push((key, cursor.value()?)),
                 }
                 Ok(())

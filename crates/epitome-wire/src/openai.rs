@@ -11,16 +11,15 @@ use crate::site::{Calls, Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, image, speaker};
 
 /// One message.
-pub(crate) fn message(value: Value<'_>, id: EntryId) -> Message {
-    let object = value.object()?;
-    let role = role(&object)?;
+pub(crate) fn message(object: &Object<'_>, id: EntryId) -> Message {
+    let (value, role) = (object.value, role(object)?);
     let mut reader = Reader { role, parts: Parts::default() };
     let content = match object.get("content") {
         None if role == Role::Assistant => Content::Absent,
         None => return Err(value.unexpected("a message with `content`")),
-        Some(content) => reader.content(&object, content)?,
+        Some(content) => reader.content(object, content)?,
     };
-    let calls = reader.calls(&object)?;
+    let calls = reader.calls(object)?;
     let (entry, parts) = reader.parts.entry(id, role, value.span());
     let members = List { span: value.span(), items: object.member_spans() };
     Ok((entry, Site { role, content, members, calls, parts }))
@@ -48,27 +47,31 @@ struct Reader {
 
 impl Reader {
     fn content(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<Content, WireError> {
-        let site = match content.kind() {
-            Kind::Null => Content::Null(content.span()),
-            Kind::String => Content::Text(content.span()),
-            Kind::Array => Content::Blocks(List::of(content, &content.items()?)),
-            _ => return Err(content.unexpected("a string, an array of parts, or null")),
-        };
         if self.role == Role::Tool {
             self.result(message, content)?;
-        } else if content.kind() == Kind::Array {
-            for (place, part) in content.items()?.into_iter().enumerate() {
-                self.part(part, Home::Block(place))?;
-            }
-        } else if content.kind() == Kind::String {
-            let has_calls =
-                message.some("tool_calls").is_some() || message.some("function_call").is_some();
-            // An empty text beside calls is no part of its own.
-            if content.span().len() > 2 || !has_calls {
-                self.text(content, Home::Content)?;
-            }
         }
-        Ok(site)
+        match content.kind() {
+            Kind::Null => Ok(Content::Null(content.span())),
+            Kind::String => {
+                let calls = ["tool_calls", "function_call"].map(|key| message.some(key));
+                let empty = content.span().len() == 2;
+                // An empty text beside calls is no part of its own.
+                if self.role != Role::Tool && !(empty && calls.iter().any(Option::is_some)) {
+                    self.text(content, Home::Content)?;
+                }
+                Ok(Content::Text(content.span()))
+            }
+            Kind::Array => {
+                let array = content.objects()?;
+                if self.role != Role::Tool {
+                    for (place, part) in array.items.iter().enumerate() {
+                        self.part(part, Home::Block(place))?;
+                    }
+                }
+                Ok(Content::Blocks(List::of(&array)))
+            }
+            _ => Err(content.unexpected("a string, an array of parts, or null")),
+        }
     }
 
     fn text(&mut self, text: Value<'_>, home: Home) -> Result<(), WireError> {
@@ -78,16 +81,16 @@ impl Reader {
         Ok(())
     }
 
-    fn part(&mut self, part: Value<'_>, home: Home) -> Result<(), WireError> {
-        let object = part.object()?;
-        let body = match kind(&object).as_str() {
+    fn part(&mut self, part: &Object<'_>, home: Home) -> Result<(), WireError> {
+        let body = match kind(part).as_str() {
             "text" => {
-                let text =
-                    object.get("text").ok_or_else(|| part.unexpected("a text part with `text`"))?;
+                let text = part
+                    .get("text")
+                    .ok_or_else(|| part.value.unexpected("a text part with `text`"))?;
                 return self.text(text, home);
             }
-            "image_url" => Body::Image(image_of(&object)),
-            _ => Body::Opaque(opaque(&object)),
+            "image_url" => Body::Image(image_of(part)),
+            _ => Body::Opaque(opaque(part)),
         };
         let speaker = match self.role {
             Role::System => Speaker::Harness,
@@ -110,9 +113,9 @@ impl Reader {
         let body = Body::Result(ToolResult { call: call.into_owned(), text, error: false });
         let outer = self.parts.push(body, Speaker::Tool, Home::Message, site);
         if content.kind() == Kind::Array {
-            let items = content.items()?;
-            self.parts.set_inner(outer, List::of(content, &items));
-            for (item, part) in items.into_iter().enumerate() {
+            let inner = content.objects()?;
+            self.parts.set_inner(outer, List::of(&inner));
+            for (item, part) in inner.items.iter().enumerate() {
                 self.part(part, Home::Inner { outer, item })?;
             }
         }
@@ -121,16 +124,16 @@ impl Reader {
 
     fn calls(&mut self, message: &Object<'_>) -> Result<Option<Calls>, WireError> {
         if let Some(calls) = message.some("tool_calls") {
-            let items = calls.items()?;
-            for (place, value) in items.iter().enumerate() {
-                let call = value.object()?;
+            let calls = calls.objects()?;
+            for (place, call) in calls.items.iter().enumerate() {
                 let id = call.text("id").unwrap_or_default().into_owned();
                 let inner = call.some("function").or_else(|| call.some("custom"));
-                let inner = inner.ok_or_else(|| value.unexpected("a tool call with `function`"))?;
+                let inner =
+                    inner.ok_or_else(|| call.value.unexpected("a tool call with `function`"))?;
                 self.call(id, inner, place)?;
             }
             let keys = message.places("tool_calls");
-            return Ok(Some(Calls { keys, list: Some(List::of(calls, &items)) }));
+            return Ok(Some(Calls { keys, list: Some(List::of(&calls)) }));
         }
         if let Some(call) = message.some("function_call") {
             let name = call.object()?.text("name").unwrap_or_default().into_owned();

@@ -17,6 +17,26 @@ pub struct Scan {
     pub messages: Vec<MessageSpan>,
 }
 
+impl Scan {
+    /// The scanned body with new bytes for some messages, by place; all else is copied.
+    ///
+    /// Places must grow; one that is out of order or out of range is passed over.
+    pub fn splice(&self, body: &[u8], messages: &[(usize, &[u8])]) -> Vec<u8> {
+        let added: usize = messages.iter().map(|(_, with)| with.len()).sum();
+        let mut out = Vec::with_capacity(body.len() + added);
+        let mut at = 0;
+        for (place, with) in messages {
+            let Some(MessageSpan { range, .. }) = self.messages.get(*place) else { continue };
+            let Some(between) = body.get(at..range.start) else { continue };
+            out.extend_from_slice(between);
+            out.extend_from_slice(with);
+            at = range.end;
+        }
+        out.extend_from_slice(body.get(at..).unwrap_or_default());
+        out
+    }
+}
+
 /// One message in a request body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSpan {
@@ -92,6 +112,15 @@ mod tests {
         check("[]", &[]);
         check(r#"{"messages":[1],"messages":[2]}"#, &["2"]);
         check(r#"{"m\u0065ssages":[1]}"#, &["1"]);
+    }
+
+    #[test]
+    fn splices_whole_messages() {
+        let body = br#"{"messages":[{"a":1.0}, {"b":2} ,{}]}"#;
+        let scan = scan(body).unwrap();
+        assert_eq!(scan.splice(body, &[]), body);
+        let spliced = scan.splice(body, &[(1, b"B"), (2, b"C"), (0, b"late"), (9, b"far")]);
+        assert_eq!(spliced, br#"{"messages":[{"a":1.0}, B ,C]}"#);
     }
 
     #[test]

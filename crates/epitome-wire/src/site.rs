@@ -6,7 +6,7 @@
 use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
 
 use crate::WireError;
-use crate::json::{Span, Value};
+use crate::json::{Objects, Span};
 
 /// One message in the bytes.
 #[derive(Debug)]
@@ -81,9 +81,10 @@ pub(crate) enum TextSite {
 }
 
 impl List {
-    /// An array and where its items stand.
-    pub(crate) fn of(value: Value<'_>, items: &[Value<'_>]) -> Self {
-        Self { span: value.span(), items: items.iter().map(|item| item.span()).collect() }
+    /// Where an array and its items stand.
+    pub(crate) fn of(array: &Objects<'_>) -> Self {
+        let items = array.items.iter().map(|item| item.value.span());
+        Self { span: array.span, items: items.collect() }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: accepts exactly RFC 8259 up to 128 levels, never recurses, never panics, and looks
 //! at each byte once. Called by `scan` (the hot path) and by [`super::Value`].
 
-use super::{Kind, MOST_NESTED, Span, Value, place};
+use super::{Kind, MOST_NESTED, Object, Objects, Span, Value, place};
 use crate::WireError;
 
 /// A position in a text.
@@ -82,6 +82,31 @@ impl<'a> Cursor<'a> {
         }
         self.depth -= 1;
         Ok(())
+    }
+
+    /// Steps over the object that begins here and keeps its members.
+    pub(crate) fn object(&mut self) -> Result<Object<'a>, WireError> {
+        let kind = self.peek_kind()?;
+        let start = self.at;
+        let mut members = Vec::new();
+        self.members(|key, cursor| {
+            members.push((key, cursor.value()?));
+            Ok(())
+        })?;
+        let value = Value::new(self.text, Span::new(start, self.at), kind);
+        Ok(Object { value, members })
+    }
+
+    /// Steps over the array of objects that begins here and keeps them.
+    pub(crate) fn objects(&mut self) -> Result<Objects<'a>, WireError> {
+        self.peek();
+        let start = self.at;
+        let mut items = Vec::new();
+        self.items(|cursor| {
+            items.push(cursor.object()?);
+            Ok(())
+        })?;
+        Ok(Objects { span: Span::new(start, self.at), items })
     }
 
     /// Makes sure that nothing but white space is left.

@@ -10,7 +10,7 @@ mod value;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use string::{escape_into, literal};
-pub(crate) use value::{Kind, Object, Value};
+pub(crate) use value::{Kind, Object, Objects, Value};
 
 use crate::WireError;
 

@@ -27,6 +27,12 @@ pub(crate) struct Value<'a> {
     kind: Kind,
 }
 
+/// An array of objects.
+pub(crate) struct Objects<'a> {
+    pub(crate) span: Span,
+    pub(crate) items: Vec<Object<'a>>,
+}
+
 /// An object's members, in the order of the bytes.
 pub(crate) struct Object<'a> {
     /// The object itself.
@@ -63,28 +69,29 @@ impl<'a> Value<'a> {
 
     /// The items of an array.
     pub(crate) fn items(self) -> Result<Vec<Value<'a>>, WireError> {
-        if self.kind != Kind::Array {
-            return Err(self.unexpected("an array"));
-        }
         let mut items = Vec::new();
-        Cursor::new(self.text, self.span.start).items(|cursor| {
+        self.inside(Kind::Array, "an array")?.items(|cursor| {
             items.push(cursor.value()?);
             Ok(())
         })?;
         Ok(items)
     }
 
+    /// The items of an array that holds objects only.
+    pub(crate) fn objects(self) -> Result<Objects<'a>, WireError> {
+        self.inside(Kind::Array, "an array")?.objects()
+    }
+
     /// The members of an object.
     pub(crate) fn object(self) -> Result<Object<'a>, WireError> {
-        if self.kind != Kind::Object {
-            return Err(self.unexpected("an object"));
+        self.inside(Kind::Object, "an object")?.object()
+    }
+
+    fn inside(self, kind: Kind, expected: &'static str) -> Result<Cursor<'a>, WireError> {
+        if self.kind != kind {
+            return Err(self.unexpected(expected));
         }
-        let mut members = Vec::new();
-        Cursor::new(self.text, self.span.start).members(|key, cursor| {
-            members.push((key, cursor.value()?));
-            Ok(())
-        })?;
-        Ok(Object { value: self, members })
+        Ok(Cursor::new(self.text, self.span.start))
     }
 
     /// The error that something else was needed here.
