@@ -1,1 +1,62 @@
-//! Placeholder.
+//! What a Rust program depends on: a conversation in, a smaller valid one out.
+//!
+//! A [`Compressor`] joins the kernel with its adapters: it reads a conversation in any format it
+//! knows, compresses it to a [`Target`], and gives back the bytes to send with a report of what
+//! was done. Every port can be the host's own: the counter, the summarisers, the store.
+//!
+//! ```
+//! use epitome::{Compressor, Target};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut messages = vec![r#"{"role":"user","content":"Never push to main."}"#.to_owned()];
+//! for number in 0..40 {
+//!     messages.push(format!(r#"{{"role":"assistant","content":"Step {number} is done."}}"#));
+//! }
+//! messages.push(r#"{"role":"user","content":"Go on."}"#.to_owned());
+//! let request = format!("[{}]", messages.join(","));
+//!
+//! let compressor = Compressor::builder().target(Target::Ratio(4.0)).build();
+//! let compressed = compressor.compress(request.as_bytes()).await?;
+//! assert!(compressed.bytes.len() < request.len() / 2);
+//! assert!(compressed.report.fits);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariant: nothing is printed, no file is opened and no state is shared between compressors;
+//! what is handed out passed its provider's rules, and what left the prompt was kept before.
+
+mod builder;
+mod compressor;
+mod error;
+mod outgoing;
+mod profile;
+mod reported;
+mod request;
+mod target;
+
+pub use builder::Builder;
+pub use compressor::{Compressed, Compressor};
+pub use epitome_count::{Cached, ModelCounter, VocabularyCounter, for_model};
+pub use epitome_extract::Extractive;
+pub use epitome_kernel::{
+    Blob, Counter, Departure, Excerpt, Floor, Measure, PlanError, Store, StoreError, Summarizer,
+    SummaryError, SummaryJob,
+};
+pub use epitome_store::{Memory, Sqlite};
+pub use epitome_types as types;
+pub use epitome_types::{Budget, Report, Style, Unit};
+pub use epitome_wire::{Format, Violation, WireError, detect};
+pub use error::Error;
+pub use profile::{Profile, ProfileError};
+pub use target::{Target, Window};
+
+/// The scope in a store that belongs to a profile and, where one is named, to one session of it.
+/// Nothing that is recalled crosses a scope (HOUSE 6).
+pub fn scope(profile: &str, session: Option<&str>) -> String {
+    match session {
+        Some(session) => format!("local/{profile}/{session}"),
+        None => format!("local/{profile}"),
+    }
+}

@@ -1,0 +1,89 @@
+//! The verbs, and what becomes of arguments that make none.
+//!
+//! Invariant: help and version are data and go to standard output; everything else that is wrong
+//! with the arguments is one line and exit code 2. Called by `main`.
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use crate::fault::Fault;
+use crate::{completions, compress, files, recall, text};
+
+/// Keeps long conversations with language models inside the context window.
+#[derive(Parser)]
+#[command(name = "epitome", version, arg_required_else_help = true)]
+#[command(
+    after_help = "Example:\n  epitome compress --ratio 4 --output smaller.json session.jsonl"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    Compress(compress::Args),
+    Recall(recall::Args),
+    Completions(completions::Args),
+}
+
+/// The verb that the arguments name; `None` where they asked for help and got it.
+///
+/// # Errors
+///
+/// When they make no sense; the line says why, and what was meant if that is clear.
+pub(crate) fn parse() -> Result<Option<Verb>, Fault> {
+    let error = match Cli::try_parse() {
+        Ok(cli) => return Ok(Some(cli.verb)),
+        Err(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let help = error.render();
+            files::to_stdout(|out| write!(out, "{}", help.ansi()))?;
+            Ok(None)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Fault::usage("no verb given; `epitome --help` lists them"))
+        }
+        _ => Err(Fault::usage(one_line(&error.render().to_string()))),
+    }
+}
+
+/// What clap says in paragraphs: the complaint, and its tip where there is one.
+fn one_line(rendered: &str) -> String {
+    let mut paragraphs = rendered.split("\n\n").map(text::on_one_line);
+    let complaint = paragraphs.next().unwrap_or_default();
+    let complaint = complaint.strip_prefix("error: ").unwrap_or(&complaint);
+    match paragraphs.find_map(|line| line.strip_prefix("tip: ").map(str::to_owned)) {
+        Some(tip) => format!("{complaint}; {tip}"),
+        None => format!("{complaint}; see `epitome --help`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_declared_soundly() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_shows_an_example() {
+        for verb in Cli::command().get_subcommands().filter(|verb| verb.get_name() != "help") {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains(&format!("epitome {}", verb.get_name())), "{}", verb.get_name());
+        }
+    }
+
+    #[test]
+    fn complaints_are_one_line() {
+        let check = |rendered: &str, line: &str| assert_eq!(one_line(rendered), line);
+        check("error: no\n\nUsage: epitome", "no; see `epitome --help`");
+        check("error: not:\n  <A>\n\n  tip: try\n\nUsage: x", "not: <A>; try");
+    }
+}

@@ -1,0 +1,25 @@
+//! `epitome completions`: what a shell needs to complete the command line.
+//!
+//! Invariant: generated from the same declaration that parses the arguments.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::fault::Fault;
+use crate::files;
+
+/// Prints a shell's completions of this command
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome completions bash > epitome.bash")]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "epitome", &mut script);
+    files::bytes_to_stdout(&script)
+}

@@ -1,0 +1,247 @@
+//! `epitome compress`: one conversation in, a smaller valid one out.
+//!
+//! Invariant: nothing is written unless everything can be: the conversation, the report and what
+//! left the prompt.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use epitome::{
+    Compressed, Compressor, Format, Memory, Profile, Report, Sqlite, Style, Target, Window,
+};
+
+use crate::fault::{Fault, warn};
+use crate::files::Output;
+use crate::flags::{self, Common, FormatFlag};
+use crate::{files, plan, report};
+
+/// Compresses one conversation and writes it in the format it came in, valid for its provider
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  \
+    epitome compress --ratio 4 --store session.db --output smaller.json session.jsonl")]
+pub(crate) struct Args {
+    /// The conversation: a request to a provider, or a client's recording; `-` or nothing reads
+    /// standard input
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    budget: BudgetFlags,
+    #[command(flatten)]
+    window: WindowFlags,
+    /// Messages at the end to leave alone
+    #[arg(long, value_name = "N")]
+    keep_recent: Option<usize>,
+    /// How the summary is worded: in the words that were said, or in shortened prose
+    #[arg(long, value_enum)]
+    style: Option<StyleFlag>,
+    /// Who summarises
+    #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
+    summarizer: String,
+    /// Counts tokens as this model does
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The input's format: auto, anthropic, openai, claude-code, pi or swe-agent
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
+    format: FormatFlag,
+    /// The format that a recording is written in: anthropic or openai [default: the nearer one]
+    #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
+    to: Option<Format>,
+    /// Writes the conversation to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Writes the report as JSON to a file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Prints the report as JSON on standard output; needs --output or --dry-run
+    #[arg(long)]
+    json: bool,
+    /// Prints what would be done and writes nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keeps what leaves the prompt in this file, for `epitome recall`
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// The largest input that is read, in bytes: 1000000, 512M or 1G
+    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
+    max_input: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A size to shrink to at once, at most one of these; without any, a prompt that fills its window
+/// is compressed as the profile says.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct BudgetFlags {
+    /// Shrinks to N tokens: text, call arguments and 4 a message
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Shrinks to N characters of the message texts joined by a newline
+    #[arg(long, value_name = "N")]
+    max_chars: Option<u64>,
+    /// Shrinks to N bytes of the encoded request
+    #[arg(long, value_name = "N")]
+    max_bytes: Option<u64>,
+    /// Shrinks the tokens that are not pinned to this part: 4 is a quarter
+    #[arg(long, value_name = "R", value_parser = flags::ratio)]
+    ratio: Option<f64>,
+}
+
+/// How large a prompt the provider takes.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct WindowFlags {
+    /// The context size chosen, in tokens; the prompt may take the profile's share of it
+    #[arg(long, value_name = "N")]
+    size: Option<u64>,
+    /// The largest prompt that the provider accepts, in tokens
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum StyleFlag {
+    Verbatim,
+    Brief,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    if args.json && args.output.is_none() && !args.dry_run {
+        return Err(Fault::usage(
+            "`--json` prints the report on standard output, where the conversation goes; \
+             name a file for that with `--output`",
+        ));
+    }
+    let profile = Profile::shipped(&args.common.profile)?;
+    let start = now();
+    let input = files::read(args.input.as_deref(), args.max_input)?;
+    let output = prepare(args, args.output.as_deref())?;
+    let report_file = prepare(args, args.report.as_deref())?;
+    let compressed = compress(args, profile, &input)?;
+    if args.dry_run {
+        let report = Report { elapsed_ms: since(start), ..compressed.report };
+        return if args.json { print(&report) } else { plan::print(&report) };
+    }
+    let report = write(args, output, report_file, compressed, start)?;
+    if !args.common.quiet {
+        report.warnings.iter().for_each(|line| warn(line));
+    }
+    let shown = args.output.is_some() || io::stdout().is_terminal();
+    if args.common.verbose || shown && !args.common.quiet && !args.json {
+        report::show(&report, args.store.as_deref());
+    }
+    Ok(())
+}
+
+/// Checks that an output can be written, unless nothing will be.
+fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<Output>, Fault> {
+    path.filter(|_| !args.dry_run).map(Output::prepare).transpose()
+}
+
+fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, Fault> {
+    let mut builder =
+        Compressor::builder().profile(profile).target(args.budget.target()).window(args.window());
+    if let Some(format) = args.format.0 {
+        builder = builder.format(format);
+    }
+    if let Some(format) = args.to {
+        builder = builder.to(format);
+    }
+    if let Some(model) = &args.model {
+        builder = builder.model(model);
+    }
+    if let Some(style) = args.style {
+        builder = builder.style(style.into());
+    }
+    if let Some(messages) = args.keep_recent {
+        builder = builder.keep_recent(messages);
+    }
+    builder = match &args.store {
+        None => builder,
+        // The plan names the way back as it would, and nothing is written.
+        Some(_) if args.dry_run => builder.store(Memory::new(), args.common.scope()),
+        Some(path) => {
+            let store = Sqlite::open(path).map_err(|error| Fault::of_new_store(&error))?;
+            builder.store(store, args.common.scope())
+        }
+    };
+    // The extractive summariser never waits; a runtime is there for those that will.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(Fault::internal)?;
+    let name = files::name(args.input.as_deref());
+    let compressed = runtime.block_on(builder.build().compress(input));
+    compressed.map_err(|error| Fault::of_compression(error, &name))
+}
+
+/// Writes the conversation, then the report; both stand prepared.
+fn write(
+    args: &Args,
+    output: Option<Output>,
+    report_file: Option<Output>,
+    compressed: Compressed,
+    start: Instant,
+) -> Result<Report, Fault> {
+    let Compressed { bytes, mut report, .. } = compressed;
+    match output {
+        None => files::bytes_to_stdout(&bytes)?,
+        Some(mut file) => {
+            file.write(&bytes)?;
+            file.finish()?;
+        }
+    }
+    report.elapsed_ms = since(start);
+    if let Some(mut file) = report_file {
+        file.write(encoded(&report)?.as_bytes())?;
+        file.finish()?;
+    }
+    if args.json {
+        print(&report)?;
+    }
+    Ok(report)
+}
+
+fn encoded(report: &Report) -> Result<String, Fault> {
+    Ok(serde_json::to_string_pretty(report).map_err(Fault::internal)? + "\n")
+}
+
+fn print(report: &Report) -> Result<(), Fault> {
+    files::bytes_to_stdout(encoded(report)?.as_bytes())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command owns the clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn since(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1000.0
+}
+
+impl Args {
+    fn window(&self) -> Window {
+        match (self.window.size, self.window.limit) {
+            (Some(size), _) => Window::Size(size),
+            (_, Some(limit)) => Window::Limit(limit),
+            _ => Window::Guessed,
+        }
+    }
+}
+
+impl BudgetFlags {
+    fn target(&self) -> Target {
+        let tokens = self.max_tokens.map(Target::Tokens);
+        let chars = self.max_chars.map(Target::Chars);
+        let bytes = self.max_bytes.map(Target::Bytes);
+        let ratio = self.ratio.map(Target::Ratio);
+        tokens.or(chars).or(bytes).or(ratio).unwrap_or_default()
+    }
+}
+
+impl From<StyleFlag> for Style {
+    fn from(flag: StyleFlag) -> Self {
+        match flag {
+            StyleFlag::Verbatim => Style::Verbatim,
+            StyleFlag::Brief => Style::Brief,
+        }
+    }
+}

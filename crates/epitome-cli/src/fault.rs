@@ -1,0 +1,98 @@
+//! What ends the program early, and the exit code that says whose move it is.
+//!
+//! Invariant: the codes are a contract with scripts: 1 internal fault, 2 usage or an output that
+//! cannot be written, 3 input that cannot be read, 4 it cannot fit.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use epitome::{Error, ProfileError, StoreError};
+
+use crate::text;
+
+const INTERNAL: u8 = 1;
+const USAGE: u8 = 2;
+const UNREADABLE: u8 = 3;
+const CANNOT_FIT: u8 = 4;
+
+/// One line for people, and a code for scripts.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    code: u8,
+    line: String,
+}
+
+impl Fault {
+    /// The arguments make no sense, or name an output that cannot be written.
+    pub(crate) fn usage(line: impl Display) -> Self {
+        Self { code: USAGE, line: line.to_string() }
+    }
+
+    /// The input cannot be read.
+    pub(crate) fn unreadable(line: impl Display) -> Self {
+        Self { code: UNREADABLE, line: line.to_string() }
+    }
+
+    /// This program is at fault.
+    pub(crate) fn internal(line: impl Display) -> Self {
+        Self { code: INTERNAL, line: line.to_string() }
+    }
+
+    /// What the compression of `input` ended with.
+    pub(crate) fn of_compression(error: Error, input: &str) -> Self {
+        match error {
+            Error::Input(error) => Self::unreadable(format!("{input}: {error}")),
+            Error::Conversion { .. } => Self::usage(error),
+            Error::CannotFit { .. } => Self { code: CANNOT_FIT, line: format!("{input}: {error}") },
+            Error::Store(error) => Self::of_new_store(&error),
+            _ => Self::internal(format!("{input}: {error}; nothing was written")),
+        }
+    }
+
+    /// What a store said that was to be written.
+    pub(crate) fn of_new_store(error: &StoreError) -> Self {
+        match error {
+            StoreError::Newer { .. } => Self::unreadable(error),
+            _ => Self::usage(error),
+        }
+    }
+
+    /// What a store said that was to be read.
+    pub(crate) fn of_store(error: &StoreError) -> Self {
+        match error {
+            StoreError::Ambiguous { .. } => Self::usage(error),
+            _ => Self::unreadable(error),
+        }
+    }
+
+    /// Says it, and gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        say("error", AnsiColor::Red, &self.line);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<ProfileError> for Fault {
+    fn from(error: ProfileError) -> Self {
+        Self::usage(error)
+    }
+}
+
+/// Warns of something that did not stop the program.
+pub(crate) fn warn(line: &str) {
+    say("warning", AnsiColor::Yellow, line);
+}
+
+/// Tells of something that is as it should be.
+pub(crate) fn note(line: &str) {
+    say("note", AnsiColor::Cyan, line);
+}
+
+/// One line on standard error. Nobody is left to tell when that fails.
+fn say(kind: &str, color: AnsiColor, line: &str) {
+    let style = Style::new().fg_color(Some(color.into())).bold();
+    let line = text::on_one_line(line);
+    drop(writeln!(anstream::stderr(), "epitome: {style}{kind}:{style:#} {line}"));
+}

@@ -1,0 +1,184 @@
+//! Reading inputs and writing outputs.
+//!
+//! Invariant: no input larger than allowed is held in memory, and an output file is the old one or
+//! the whole new one, never a part. All file access of the command is here.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::fault::Fault;
+
+/// How an input is named in messages: its path, or what `-` stands for.
+pub(crate) fn name(input: Option<&Path>) -> String {
+    match input {
+        Some(path) if path != Path::new("-") => path.display().to_string(),
+        _ => "standard input".to_owned(),
+    }
+}
+
+/// The whole of an input, at most `most` bytes.
+///
+/// # Errors
+///
+/// When it cannot be read or is larger; a file's size is known before anything is read.
+pub(crate) fn read(input: Option<&Path>, most: u64) -> Result<Vec<u8>, Fault> {
+    let name = name(input);
+    let unreadable = |error: io::Error| Fault::unreadable(format!("{name}: {}", cause(&error)));
+    let file = match input {
+        Some(path) if path != Path::new("-") => open(path).map_err(unreadable)?,
+        _ if io::stdin().is_terminal() => {
+            return Err(Fault::usage(
+                "no input: name a file, or pipe a conversation into the command",
+            ));
+        }
+        _ => File::from(io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?),
+    };
+    let about = file.metadata().map_err(unreadable)?;
+    if about.is_dir() {
+        let line = format!("{name}: is a folder; expected a file with one conversation");
+        return Err(Fault::unreadable(line));
+    }
+    let too_large = || {
+        let line = format!(
+            "{name}: is larger than {most} bytes; allow more with `--max-input` if it really is one conversation"
+        );
+        Fault::unreadable(line)
+    };
+    if about.is_file() && about.len() > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command reads what the user names")]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Writes text for people or programs to standard output, with colours where it is a terminal. A
+/// reader that has gone away is not an error.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+    let mut out = anstream::stdout().lock();
+    let written = write(&mut out).and_then(|()| out.flush());
+    unless_gone(written)
+}
+
+/// Writes bytes to standard output as they are. A reader that has gone away is not an error.
+///
+/// # Errors
+///
+/// When they cannot be written.
+pub(crate) fn bytes_to_stdout(bytes: &[u8]) -> Result<(), Fault> {
+    let mut out = io::stdout().lock();
+    unless_gone(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn unless_gone(written: io::Result<()>) -> Result<(), Fault> {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Fault::usage(format!("standard output: {}", cause(&error))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A file that is about to be written.
+pub(crate) struct Output {
+    path: PathBuf,
+    draft: Draft,
+}
+
+enum Draft {
+    /// A file beside the one it will replace; it vanishes unless it does.
+    Beside(NamedTempFile),
+    /// A pipe or a device, which nothing can replace.
+    Direct(File),
+}
+
+impl Output {
+    /// Makes sure that a file can be written, without touching it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot.
+    pub(crate) fn prepare(path: &Path) -> Result<Self, Fault> {
+        let draft = Self::draft(path).map_err(|error| unwritable(path, &error))?;
+        // A link stays a link: what it leads to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self { path, draft })
+    }
+
+    fn draft(path: &Path) -> io::Result<Draft> {
+        let about = fs::metadata(path);
+        if about.as_ref().is_ok_and(fs::Metadata::is_dir) {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if about.is_ok_and(|about| !about.is_file()) {
+            return Ok(Draft::Direct(OpenOptions::new().write(true).open(path)?));
+        }
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // Others may read the output as any file the user makes; the mask of the process decides.
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".epitome-").permissions(Permissions::from_mode(0o666));
+        Ok(Draft::Beside(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?))
+    }
+
+    /// Writes the contents; the file itself is still the old one.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let written = match &mut self.draft {
+            Draft::Beside(file) => file.write_all(bytes),
+            Draft::Direct(file) => file.write_all(bytes),
+        };
+        written.map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// Puts the contents in the file's place.
+    ///
+    /// # Errors
+    ///
+    /// When that fails; the old file is still there then.
+    pub(crate) fn finish(self) -> Result<(), Fault> {
+        match self.draft {
+            Draft::Beside(file) => {
+                file.persist(&self.path).map_err(|error| unwritable(&self.path, &error.error))?;
+            }
+            Draft::Direct(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Fault {
+    let path = path.display();
+    Fault::usage(format!("{path}: {}; name a file in a folder that can be written", cause(error)))
+}
+
+/// What went wrong, without the number and the path that some errors carry.
+fn cause(error: &io::Error) -> String {
+    let text = match error.kind() {
+        ErrorKind::NotFound => "no such file or folder".to_owned(),
+        ErrorKind::IsADirectory => "is a folder".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

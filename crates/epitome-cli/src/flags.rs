@@ -1,0 +1,186 @@
+//! Flags that several verbs share, and the values that flags take.
+//!
+//! Invariant: a value that is refused says what would be taken.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use epitome::Format;
+
+/// Formats that the command line names and this version does not read.
+const NOT_READ: [&str; 5] = ["responses", "ollama", "codex", "ollm", "epitome"];
+
+/// Where things are kept, and how much is said.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// The profile: its numbers, texts and name in the store
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) profile: String,
+    /// Keeps a conversation apart: what is stored under an ID is recalled only with it
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Says nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Says more
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+impl Common {
+    /// The scope in the store.
+    pub(crate) fn scope(&self) -> String {
+        epitome::scope(&self.profile, self.session.as_deref())
+    }
+}
+
+/// The store that is used where none is named: `epitome.db` in the user's data folder.
+pub(crate) fn default_store() -> Option<PathBuf> {
+    let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = of("XDG_DATA_HOME").or_else(|| Some(of("HOME")?.join(".local/share")))?;
+    Some(folder.join("epitome/epitome.db"))
+}
+
+/// The value of `--format`: a format, or `auto`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FormatFlag(pub(crate) Option<Format>);
+
+/// Reads `--format`.
+pub(crate) fn format(name: &str) -> Result<FormatFlag, String> {
+    match name {
+        "auto" => Ok(FormatFlag(None)),
+        _ => known(name).map(|format| FormatFlag(Some(format))),
+    }
+}
+
+/// Reads `--to`.
+pub(crate) fn provider_format(name: &str) -> Result<Format, String> {
+    let format = known(name)?;
+    if format.is_recording() {
+        return Err(format!("{format} is a recording; write `anthropic` or `openai`"));
+    }
+    Ok(format)
+}
+
+fn known(name: &str) -> Result<Format, String> {
+    if NOT_READ.contains(&name) {
+        return Err(format!("not supported yet; there is `auto`, {}", names()));
+    }
+    name.parse().map_err(|_| format!("there is `auto`, {}", names()))
+}
+
+fn names() -> String {
+    Format::ALL.map(|format| format!("`{format}`")).join(", ")
+}
+
+/// Reads `--summarizer`.
+pub(crate) fn summarizer(name: &str) -> Result<String, String> {
+    match name {
+        "extractive" => Ok(name.to_owned()),
+        _ => Err("models are not supported yet; there is `extractive`".to_owned()),
+    }
+}
+
+/// Reads `--ratio`.
+pub(crate) fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);
+    ratio.ok_or_else(|| "expected a number from 1 on, 4 for a quarter".to_owned())
+}
+
+/// Reads a number of bytes: digits, and `K`, `M` or `G` for powers of 1024.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim_end_matches("iB").trim_end_matches('B');
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "expected a number of bytes, like 1000000, 512M or 1G".to_owned())
+}
+
+/// Lines of a text, counted from 1; without a last one up to the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lines {
+    first: usize,
+    last: Option<usize>,
+}
+
+impl Lines {
+    /// These lines of a text, with their line ends.
+    pub(crate) fn of(self, text: &str) -> String {
+        let lines = text.split_inclusive('\n').skip(self.first - 1);
+        match self.last {
+            Some(last) => lines.take(last + 1 - self.first).collect(),
+            None => lines.collect(),
+        }
+    }
+}
+
+/// Reads `--lines`.
+pub(crate) fn lines(text: &str) -> Result<Lines, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    let lines = number(first).and_then(|first| {
+        let last = if last.is_empty() { None } else { Some(number(last)?) };
+        last.is_none_or(|last| last >= first).then_some(Lines { first, last })
+    });
+    lines.ok_or_else(|| "expected lines counted from 1, like 3, 3-8 or 3-".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_read_or_refused_with_those_there_are() {
+        assert_eq!(format("auto"), Ok(FormatFlag(None)));
+        assert_eq!(format("claude-code"), Ok(FormatFlag(Some(Format::ClaudeCode))));
+        for name in NOT_READ {
+            assert!(
+                format(name).is_err_and(|line| line.starts_with("not supported yet")),
+                "{name}"
+            );
+        }
+        assert!(format("gemini").is_err_and(|line| line.contains("`swe-agent`")));
+        assert_eq!(provider_format("openai"), Ok(Format::OpenAi));
+        assert!(provider_format("pi").is_err_and(|line| line.contains("`anthropic`")));
+    }
+
+    #[test]
+    fn sizes_take_units() {
+        for (text, bytes) in
+            [("0", 0), ("17", 17), ("1K", 1024), ("2MiB", 2 << 20), ("3g", 3 << 30), ("5B", 5)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5G", "99999999999G"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ratios_shrink() {
+        assert_eq!((ratio("4"), ratio("1.000")), (Ok(4.0), Ok(1.0)));
+        for text in ["0.5", "0", "-4", "inf", "NaN", "x"] {
+            assert!(ratio(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_are_cut_out() {
+        let check = |range: &str, cut: &str| {
+            let found = lines(range).map(|range| range.of("a\nb\r\n\nd"));
+            assert_eq!(found, Ok(cut.to_owned()), "{range}");
+        };
+        check("1", "a\n");
+        check("2-3", "b\r\n\n");
+        check("3-", "\nd");
+        check("4-9", "d");
+        check("7-9", "");
+        for range in ["", "0", "0-3", "3-2", "-3", "a-b"] {
+            assert!(lines(range).is_err(), "{range}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `epitome recall`: finds what left a prompt.
+//!
+//! Invariant: reads a store and never makes one; what it prints fits the tokens allowed.
+
+use std::path::PathBuf;
+
+use epitome::{Excerpt, Sqlite, Store, for_model};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::flags::{self, Common, Lines};
+use crate::{fault, files};
+
+/// Searches what compressions took out of prompts
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  epitome recall --store session.db --max-tokens 800 'connection refused'"
+)]
+pub(crate) struct Args {
+    /// What to look for, in any words; put `--` before a text that looks like a flag
+    #[arg(allow_hyphen_values = true, required_unless_present = "id", conflicts_with = "id")]
+    query: Option<String>,
+    /// Prints the original with this id, or with the only id that begins so
+    #[arg(long)]
+    id: Option<String>,
+    /// Only these lines of the original: `3`, `3-8` or `3-`
+    #[arg(long, value_name = "A-B", value_parser = flags::lines, requires = "id")]
+    lines: Option<Lines>,
+    /// The most that all excerpts may take together
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_tokens: u64,
+    /// Counts tokens as this model does
+    #[arg(long, value_name = "NAME", default_value = "o200k_base")]
+    model: String,
+    /// The store [default: epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// Prints JSON: a list of objects with `id`, `content` and `source`
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    id: String,
+    content: &'a str,
+    source: &'a str,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    epitome::Profile::shipped(&args.common.profile)?;
+    let path = args.store.clone().or_else(flags::default_store);
+    let path = path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))?;
+    if !path.exists() {
+        let path = path.display();
+        return Err(Fault::unreadable(format!(
+            "no store at {path}; `epitome compress --store {path}` makes one"
+        )));
+    }
+    let store = Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?;
+    match &args.id {
+        Some(id) => original(args, &store, id),
+        None => search(args, &store, args.query.as_deref().unwrap_or_default()),
+    }
+}
+
+fn original(args: &Args, store: &Sqlite, id: &str) -> Result<(), Fault> {
+    let blob = store.original(&args.common.scope(), id).map_err(|error| Fault::of_store(&error))?;
+    let text = args.lines.map_or(blob.text.clone(), |lines| lines.of(&blob.text));
+    if args.json {
+        let found = Found { id: blob.id.to_string(), content: &text, source: &blob.source };
+        return json(&[found]);
+    }
+    files::bytes_to_stdout(text.as_bytes())
+}
+
+fn search(args: &Args, store: &Sqlite, query: &str) -> Result<(), Fault> {
+    let counter = for_model(&args.model);
+    let found = store
+        .search(&args.common.scope(), query, args.max_tokens, &counter)
+        .map_err(|error| Fault::of_store(&error))?;
+    if args.json {
+        let found = found.iter().map(|Excerpt { id, text, source }| Found {
+            id: id.to_string(),
+            content: text,
+            source,
+        });
+        return json(&found.collect::<Vec<_>>());
+    }
+    if found.is_empty() && !args.common.quiet {
+        fault::note("nothing found; try other words");
+    }
+    files::to_stdout(|out| {
+        let style = anstyle::Style::new().bold();
+        for (at, Excerpt { id, text, source }) in found.iter().enumerate() {
+            let gap = if at == 0 { "" } else { "\n" };
+            writeln!(out, "{gap}{style}{}  {source}{style:#}\n{}", id.short(), text.trim_end())?;
+        }
+        Ok(())
+    })
+}
+
+fn json(found: &[Found<'_>]) -> Result<(), Fault> {
+    let json = serde_json::to_string(found).map_err(Fault::internal)?;
+    files::bytes_to_stdout(format!("{json}\n").as_bytes())
+}

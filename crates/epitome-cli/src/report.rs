@@ -1,0 +1,118 @@
+//! The report for people: how much, of what, by which operations, and what there is to get back.
+//!
+//! Invariant: at most 80 columns, and nothing in it that the JSON report does not hold.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anstyle::Style;
+use epitome::Report;
+use epitome::types::Breakdown;
+
+use crate::bar::Bar;
+use crate::plan;
+use crate::text::{counted, grouped};
+
+/// So many operations are shown; the JSON report has them all.
+const SHOWN: usize = 8;
+/// Cells of a bar, which stand behind two numbers.
+const BAR: usize = 40;
+
+const BOLD: Style = Style::new().bold();
+
+/// Prints a report on standard error. That it cannot be printed is no failure of the compression.
+pub(crate) fn show(report: &Report, store: Option<&Path>) {
+    drop(write(&mut anstream::stderr().lock(), report, store));
+}
+
+fn write(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Result<()> {
+    heading(out, report)?;
+    categories(out, report)?;
+    if !report.ops.is_empty() {
+        writeln!(out)?;
+        plan::table(out, &report.ops[..report.ops.len().min(SHOWN)])?;
+        if report.ops.len() > SHOWN {
+            let more = counted((report.ops.len() - SHOWN) as u64, "operation");
+            writeln!(out, "and {more} more; `--report FILE` has them all")?;
+        }
+        writeln!(out)?;
+        must_keep(out, report)?;
+        way_back(out, report, store)?;
+    }
+    closing(out, report)
+}
+
+fn heading(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let (before, after) = (&report.before, &report.after);
+    let what = if report.ops.is_empty() {
+        format!("nothing to do: {}", counted(before.messages, "message"))
+    } else {
+        format!("{} became {}", counted(before.messages, "message"), grouped(after.messages))
+    };
+    let Report { format, profile, counter, .. } = report;
+    writeln!(out, "{BOLD}{what}{BOLD:#}  ({format}, profile {profile}, counted in {counter})\n")
+}
+
+fn categories(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let rows: [(&str, fn(&Breakdown) -> u64); 9] = [
+        ("system", |by| by.system),
+        ("tools", |by| by.tools),
+        ("user", |by| by.user),
+        ("assistant", |by| by.assistant),
+        ("tool calls", |by| by.tool_calls),
+        ("tool results", |by| by.tool_results),
+        ("images", |by| by.images),
+        ("checkpoints", |by| by.checkpoints),
+        ("all tokens", Breakdown::sum),
+    ];
+    let whole = report.before.tokens.max(report.after.tokens);
+    writeln!(out, "{BOLD}{:14}{:>9} {:>9}{BOLD:#}", "", "before", "after")?;
+    for (name, of) in rows {
+        let (before, after) = (of(&report.before.by), of(&report.after.by));
+        if before + after > 0 {
+            let bar = Bar { before, after, whole, width: BAR };
+            writeln!(out, "{name:14}{:>9} {:>9}  {bar}", grouped(before), grouped(after))?;
+        }
+    }
+    Ok(())
+}
+
+fn must_keep(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let facts = &report.must_keep;
+    let kinds = [
+        ("constraints", facts.constraints),
+        ("paths", facts.paths),
+        ("errors", facts.errors),
+        ("identifiers", facts.identifiers),
+    ];
+    let kinds = kinds.into_iter().filter(|(_, [_, all])| *all > 0);
+    let kinds: Vec<_> = kinds.map(|(name, [kept, all])| format!("{name} {kept}/{all}")).collect();
+    if !kinds.is_empty() {
+        writeln!(out, "still there    {}", kinds.join(", "))?;
+    }
+    Ok(())
+}
+
+fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Result<()> {
+    let Some(store) = store else {
+        return writeln!(out, "what left      kept nowhere; `--store PATH` keeps it for recall");
+    };
+    let ids = report.checkpoints.iter().map(|checkpoint| &checkpoint.id);
+    let ids = ids.chain(report.offloaded.iter().map(|result| &result.id));
+    writeln!(out, "what left      epitome recall --store {} QUERY", store.display())?;
+    if let Some(id) = ids.map(|id| &id[..id.len().min(8)]).next() {
+        writeln!(out, "               epitome recall --store {} --id {id}", store.display())?;
+    }
+    Ok(())
+}
+
+fn closing(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let unit = report.budget_unit.as_deref().unwrap_or("tokens");
+    let bound = match (report.budget, report.limit) {
+        (Some(budget), _) => format!("budget {} {unit}", grouped(budget)),
+        (None, Some(limit)) => format!("limit {} tokens", grouped(limit)),
+        (None, None) => return Ok(()),
+    };
+    let fits = if report.fits { "fits" } else { "does not fit" };
+    writeln!(out, "{fits:14} {bound}, {:.1} ms", report.elapsed_ms)
+}

@@ -1,0 +1,86 @@
+//! Small matters of wording and width.
+//!
+//! Invariant: pure functions of their arguments.
+
+/// A text without line breaks: every run of white space is one space.
+pub(crate) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A number with its thousands apart: `41,230`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// At most `width` characters of a text, the last one an ellipsis where it is longer.
+pub(crate) fn clipped(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    kept + "…"
+}
+
+/// `1 message`, `2 messages`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Numbered names in short: `e1 e4-e9`.
+pub(crate) fn ranges(names: &[String]) -> String {
+    let number = |name: &str| name.trim_start_matches('e').parse::<u64>().ok();
+    let mut out: Vec<(String, String)> = Vec::new();
+    for name in names {
+        match out.last_mut() {
+            Some((_, last)) if number(last).map(|last| last + 1) == number(name) => {
+                last.clone_from(name);
+            }
+            _ => out.push((name.clone(), name.clone())),
+        }
+    }
+    let range = |(first, last): (String, String)| {
+        if first == last { first } else { format!("{first}-{last}") }
+    };
+    out.into_iter().map(range).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (41_230_000, "41,230,000")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!((&*counted(1, "message"), &*counted(2, "message")), ("1 message", "2 messages"));
+    }
+
+    #[test]
+    fn long_texts_are_clipped() {
+        let check = |text: &str, width, clip: &str| assert_eq!(clipped(text, width), clip);
+        check("abc", 3, "abc");
+        check("abcd", 3, "ab…");
+        check("äöüß", 2, "ä…");
+    }
+
+    #[test]
+    fn neighbours_make_a_range() {
+        let check = |names: &[&str], text: &str| {
+            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+            assert_eq!(ranges(&names), text);
+        };
+        check(&[], "");
+        check(&["e4"], "e4");
+        check(&["e4", "e5", "e6", "e9"], "e4-e6 e9");
+    }
+}

@@ -1,0 +1,126 @@
+//! Puts a compressor together; everything has a default.
+//!
+//! Invariant: building cannot fail and touches nothing. Called by hosts.
+
+use epitome_extract::Extractive;
+use epitome_kernel::{Counter, Store, Summarizer};
+use epitome_types::Style;
+use epitome_wire::Format;
+
+use crate::compressor::Compressor;
+use crate::profile::Profile;
+use crate::target::{Target, Window};
+
+/// Who counts.
+#[derive(Default)]
+pub(crate) enum Counting {
+    /// As budgets are defined, or as the model does that a request names.
+    #[default]
+    Default,
+    /// As this model does.
+    Model(String),
+    /// The host.
+    Own(Box<dyn Counter>),
+}
+
+/// A compressor in the making.
+#[derive(Default)]
+pub struct Builder {
+    pub(crate) profile: Profile,
+    pub(crate) target: Target,
+    pub(crate) window: Window,
+    pub(crate) format: Option<Format>,
+    pub(crate) to: Option<Format>,
+    pub(crate) counting: Counting,
+    pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
+    pub(crate) store: Option<(Box<dyn Store>, String)>,
+}
+
+impl Builder {
+    /// The profile; `default` unless told otherwise.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// How far to compress; as the profile says unless told otherwise.
+    #[must_use]
+    pub fn target(mut self, target: Target) -> Self {
+        self.target = target;
+        self
+    }
+
+    /// How large a prompt the provider takes; guessed from the format unless told otherwise.
+    #[must_use]
+    pub fn window(mut self, window: Window) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The input's format; recognised by its content unless told otherwise.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// The provider format that recordings are written in; the nearest unless told otherwise.
+    #[must_use]
+    pub fn to(mut self, format: Format) -> Self {
+        self.to = Some(format);
+        self
+    }
+
+    /// Counts as this model does. Unless told otherwise, budgets are counted in `o200k_base`, and
+    /// a window in the tokens of the model that the request names.
+    #[must_use]
+    pub fn model(mut self, name: &str) -> Self {
+        self.counting = Counting::Model(name.to_owned());
+        self
+    }
+
+    /// Counts with the host's own counter, in place of a model's.
+    #[must_use]
+    pub fn counter(mut self, counter: impl Counter + 'static) -> Self {
+        self.counting = Counting::Own(Box::new(counter));
+        self
+    }
+
+    /// Adds a summariser behind those already named: the next is asked where one fails. Without
+    /// any it is the extractive one.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
+        self.summarizers.push(Box::new(summarizer));
+        self
+    }
+
+    /// Keeps what leaves the prompt in a store, under a scope ([`crate::scope`] makes one).
+    #[must_use]
+    pub fn store(mut self, store: impl Store + 'static, scope: impl Into<String>) -> Self {
+        self.store = Some((Box::new(store), scope.into()));
+        self
+    }
+
+    /// How summaries are worded, in place of the profile's option.
+    #[must_use]
+    pub fn style(mut self, style: Style) -> Self {
+        self.profile.options.compress.style = style.into();
+        self
+    }
+
+    /// How many of the newest messages are left alone, in place of the profile's share.
+    #[must_use]
+    pub fn keep_recent(mut self, messages: usize) -> Self {
+        self.profile.options.compress.keep_recent_messages = Some(messages);
+        self
+    }
+
+    /// The compressor.
+    pub fn build(mut self) -> Compressor {
+        if self.summarizers.is_empty() {
+            self.summarizers.push(Box::new(Extractive::default()));
+        }
+        Compressor { settings: self }
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a conversation was not compressed.
+//!
+//! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
+//! stands as it was. A host tells by the variant whose move it is.
+
+use epitome_kernel::{Floor, PlanError, StoreError};
+use epitome_types::Budget;
+use epitome_wire::{Format, Violation, WireError};
+
+/// So many of the items that cannot shrink are named.
+const NAMED: usize = 6;
+
+/// Why a conversation was not compressed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input cannot be read; the message names the place and what was expected there.
+    #[error(transparent)]
+    Input(#[from] WireError),
+    /// A request of one provider was to be written as another's.
+    #[error(
+        "a request in the format {from} cannot be written as {to}; \
+         only recordings are converted, so leave the target format out"
+    )]
+    Conversion {
+        /// The input's format.
+        from: Format,
+        /// The format asked for.
+        to: Format,
+    },
+    /// What cannot shrink is larger than the budget.
+    #[error("it cannot fit into {budget}: {}", unshrinkable(budget, floor))]
+    CannotFit {
+        /// The budget.
+        budget: Budget,
+        /// What cannot shrink, in the budget's unit.
+        floor: Floor,
+    },
+    /// The store did not keep what was to leave.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plan broke an invariant: a fault of this program.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The result breaks rules of its provider that the input kept: a fault of this program.
+    #[error("the result would be refused by its provider: {}", first(.0))]
+    Invalid(Vec<Violation>),
+    /// The result is larger than its budget: a fault of this program.
+    #[error("the result takes {size}, more than the {budget} allowed")]
+    Overrun {
+        /// The budget.
+        budget: Budget,
+        /// The size of the result, in the budget's unit.
+        size: u64,
+    },
+}
+
+fn unshrinkable(budget: &Budget, floor: &Floor) -> String {
+    let named = floor.items.iter().take(NAMED);
+    let mut items: Vec<_> = named.map(|(_, what, size)| format!("{what} ({size})")).collect();
+    if floor.items.len() > NAMED {
+        items.push(format!("{} more", floor.items.len() - NAMED));
+    }
+    let (size, unit) = (floor.size, budget.unit);
+    let items = items.join(", ");
+    format!("{size} {unit} cannot shrink, {items}; allow at least {size} {unit} or shorten these")
+}
+
+/// The first violation, and how many there are.
+pub(crate) fn first(violations: &[Violation]) -> String {
+    let first = violations.first().map_or_else(String::new, ToString::to_string);
+    match violations.len() {
+        0 | 1 => first,
+        all => format!("{first} (and {} more)", all - 1),
+    }
+}

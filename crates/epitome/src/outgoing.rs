@@ -1,0 +1,71 @@
+//! The last step before bytes are handed out: they keep their provider's rules and the budget.
+//!
+//! Invariant: a result breaks no rule that its input kept. Called by the compressor, after every
+//! compression.
+
+use epitome_types::{Budget, Edit, Unit};
+use epitome_wire::{Document, Violation, validate};
+
+use crate::Error;
+
+/// The rules that a document breaks as it came in.
+pub(crate) fn broken(document: &Document<'_>) -> Vec<Violation> {
+    validate(document.format(), document.bytes()).err().unwrap_or_default()
+}
+
+/// The document with its edits made. `known` are the rules that it broke before.
+pub(crate) fn outgoing(
+    document: &Document<'_>,
+    edits: &[Edit],
+    known: &[Violation],
+    budget: Budget,
+) -> Result<Vec<u8>, Error> {
+    let bytes = document.edited(edits)?;
+    let found = validate(document.format(), &bytes).err().unwrap_or_default();
+    let added = added(found, known);
+    if !added.is_empty() {
+        return Err(Error::Invalid(added));
+    }
+    let size = bytes.len() as u64;
+    if budget.unit == Unit::Bytes && size > budget.most {
+        return Err(Error::Overrun { budget, size });
+    }
+    Ok(bytes)
+}
+
+/// The violations of those hazards that are broken more often than before; places move, so they
+/// cannot be compared.
+fn added(found: Vec<Violation>, known: &[Violation]) -> Vec<Violation> {
+    let count = |all: &[Violation], hazard| all.iter().filter(|one| one.hazard == hazard).count();
+    let more: Vec<_> =
+        found.iter().map(|one| count(&found, one.hazard) > count(known, one.hazard)).collect();
+    found.into_iter().zip(more).filter_map(|(one, more)| more.then_some(one)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(known: &[u8], found: &[u8], added_ones: &[u8]) {
+        let violations = |hazards: &[u8]| -> Vec<_> {
+            let of = |(at, hazard): (usize, &u8)| Violation {
+                hazard: *hazard,
+                at: format!("messages[{at}]"),
+                message: String::new(),
+            };
+            hazards.iter().enumerate().map(of).collect()
+        };
+        let added = added(violations(found), &violations(known));
+        let hazards: Vec<_> = added.iter().map(|one| one.hazard).collect();
+        assert_eq!(hazards, added_ones, "{known:?} {found:?}");
+    }
+
+    #[test]
+    fn only_new_violations_count() {
+        check(&[], &[], &[]);
+        check(&[6], &[6], &[]);
+        check(&[6, 1], &[1], &[]);
+        check(&[6], &[6, 1], &[1]);
+        check(&[1], &[1, 1], &[1, 1]);
+    }
+}

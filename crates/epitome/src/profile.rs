@@ -1,0 +1,249 @@
+//! Profiles: the numbers and texts of a compression, by name.
+//!
+//! Invariant: no number stands in the code; every key of a profile's `options.toml` must be there
+//! and none beside them. Read by the compressor.
+
+use epitome_kernel::{CompressOptions, Envelope, Rung, Texts};
+use epitome_types::{ContentId, Style};
+use epitome_wire::Format;
+use serde::Deserialize;
+
+/// The profiles that are compiled in: name and options.
+const SHIPPED: [(&str, &str); 1] =
+    [("default", include_str!("../../../policies/default/options.toml"))];
+
+/// The hook that is asked for a plan, as reports name it.
+const HOOK: &str = "plan";
+
+/// The numbers and texts of a compression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    name: String,
+    pub(crate) options: Options,
+}
+
+/// Why there is no such profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No profile has this name.
+    #[error("unknown profile `{name}`; there is `{}`", Profile::names().collect::<Vec<_>>().join("`, `"))]
+    Unknown {
+        /// The name as given.
+        name: String,
+    },
+    /// Its options cannot be read.
+    #[error("profile `{name}`: line {line} of its options: {cause}")]
+    Options {
+        /// The profile.
+        name: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong there, and what was expected.
+        cause: String,
+    },
+}
+
+impl Profile {
+    /// The names of the profiles that are compiled in.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.into_iter().map(|(name, _)| name)
+    }
+
+    /// A profile that is compiled in.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<Self, ProfileError> {
+        let (name, text) = SHIPPED
+            .into_iter()
+            .find(|(shipped, _)| *shipped == name)
+            .ok_or_else(|| ProfileError::Unknown { name: name.to_owned() })?;
+        Self::parse(name, text)
+    }
+
+    /// A profile from the text of its `options.toml`.
+    ///
+    /// # Errors
+    ///
+    /// When a key is missing, unknown or of the wrong type; the message names the line.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
+        let options = toml::from_str(text).map_err(|error| ProfileError::Options {
+            name: name.to_owned(),
+            line: error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count()),
+            cause: error.message().to_owned(),
+        })?;
+        Ok(Self { name: name.to_owned(), options })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The hash of its effective options, overrides included: equal options, equal hash.
+    pub fn config(&self) -> String {
+        // Debug prints every field, and unlike a serialiser it cannot fail.
+        format!("b3:{}", ContentId::of(&format!("{:?}", self.options)))
+    }
+
+    /// What the kernel is told. Texts name a way back only where something is `stored`
+    /// (hazard 19).
+    pub(crate) fn compress(&self, stored: bool, envelope: Envelope) -> CompressOptions {
+        let Options { compress, texts, .. } = &self.options;
+        let words = if stored { &texts.stored } else { &texts.bare };
+        CompressOptions {
+            keep_recent_share: compress.keep_recent_share,
+            keep_recent_messages: compress.keep_recent_messages,
+            minimum_gain: compress.minimum_gain,
+            style: compress.style.into(),
+            passages: stored,
+            passage_bytes: compress.passage_bytes,
+            ladder: compress.ladder.iter().copied().map(Into::into).collect(),
+            texts: Texts {
+                label: words.label.clone(),
+                marker: words.marker.clone(),
+                stub: words.stub.clone(),
+                line_chars: compress.line_chars,
+            },
+            envelope,
+            policy: self.name.clone(),
+            hook: HOOK.to_owned(),
+        }
+    }
+}
+
+/// The profile for those who choose none.
+impl Default for Profile {
+    #[expect(clippy::expect_used, reason = "the text is compiled in, and a test parses it")]
+    fn default() -> Self {
+        Self::shipped("default").expect("the options of a shipped profile are sound")
+    }
+}
+
+/// The whole of an `options.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
+    pub(crate) trigger: Trigger,
+    pub(crate) limit: Limit,
+    pub(crate) compress: Compress,
+    pub(crate) texts: Wording,
+}
+
+/// When a prompt is compressed without being told to.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trigger {
+    /// Share of the limit from which on it is.
+    pub(crate) soft: f64,
+    /// Share of the limit down to which it is.
+    pub(crate) target: f64,
+}
+
+/// How large a prompt may be where nobody says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limit {
+    /// Share of a context size that is left to the prompt.
+    pub(crate) size_share: f64,
+    anthropic: u64,
+    openai: u64,
+}
+
+impl Limit {
+    /// What is guessed for a provider's format, in tokens (SPEC 4.6).
+    pub(crate) fn guess(&self, format: Format) -> u64 {
+        match format.nearest() {
+            Format::Anthropic => self.anthropic,
+            _ => self.openai,
+        }
+    }
+}
+
+/// How a prompt is compressed; the kernel's options, as TOML spells them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compress {
+    pub(crate) style: StyleName,
+    keep_recent_share: f64,
+    #[serde(default)]
+    pub(crate) keep_recent_messages: Option<usize>,
+    minimum_gain: f64,
+    passage_bytes: usize,
+    line_chars: usize,
+    ladder: Vec<RungName>,
+}
+
+/// The texts, with and without a way back.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wording {
+    stored: Words,
+    bare: Words,
+}
+
+/// The texts that stand where something left.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    label: String,
+    marker: String,
+    stub: String,
+}
+
+/// [`Style`], as TOML spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StyleName {
+    Verbatim,
+    Brief,
+}
+
+impl From<StyleName> for Style {
+    fn from(name: StyleName) -> Self {
+        match name {
+            StyleName::Verbatim => Style::Verbatim,
+            StyleName::Brief => Style::Brief,
+        }
+    }
+}
+
+impl From<Style> for StyleName {
+    fn from(style: Style) -> Self {
+        match style {
+            Style::Verbatim => StyleName::Verbatim,
+            Style::Brief => StyleName::Brief,
+        }
+    }
+}
+
+/// [`Rung`], as TOML spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RungName {
+    Results,
+    Inputs,
+    Stubs,
+    Lower,
+    Merge,
+    FoldUser,
+    Chunks,
+    SmallerTail,
+}
+
+impl From<RungName> for Rung {
+    fn from(name: RungName) -> Self {
+        match name {
+            RungName::Results => Rung::Results,
+            RungName::Inputs => Rung::Inputs,
+            RungName::Stubs => Rung::Stubs,
+            RungName::Lower => Rung::Lower,
+            RungName::Merge => Rung::Merge,
+            RungName::FoldUser => Rung::FoldUser,
+            RungName::Chunks => Rung::Chunks,
+            RungName::SmallerTail => Rung::SmallerTail,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The account of a compression, put together from what the kernel and the bytes tell.
+//!
+//! Invariant: the categories add up to the whole, tool schemas included, whether or not they
+//! counted against the budget. Called by the compressor.
+
+use epitome_kernel::{self as kernel, Sizes, Thread};
+use epitome_types::{Breakdown, MustKeep, Report, SCHEMA, Totals};
+use epitome_wire::{Document, Format};
+
+use crate::profile::Profile;
+use crate::target::Bounds;
+
+/// What a report says whatever was done.
+pub(crate) struct Account<'a> {
+    pub(crate) profile: &'a Profile,
+    /// The input's format.
+    pub(crate) format: Format,
+    /// The counter's id.
+    pub(crate) counter: &'a str,
+    pub(crate) bounds: &'a Bounds,
+    /// Tokens of the tool schemas.
+    pub(crate) tools: u64,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Account<'_> {
+    /// The report of a conversation that goes out as it came in.
+    pub(crate) fn untouched(
+        self,
+        document: &Document<'_>,
+        thread: &Thread,
+        tokens: &Sizes<'_>,
+    ) -> Report {
+        let mut by = Breakdown::default();
+        thread.entries().iter().for_each(|entry| tokens.add_to(&mut by, entry));
+        let totals = self.totals(by, document);
+        self.report(totals.clone(), totals)
+    }
+
+    /// The report of a compression with the result `after`.
+    pub(crate) fn compressed(
+        mut self,
+        before: &Document<'_>,
+        after: &Document<'_>,
+        compressed: kernel::Compressed<'_>,
+    ) -> Report {
+        let [was, is] = compressed.by;
+        let (before, after) = (self.totals(was, before), self.totals(is, after));
+        self.warnings.extend(compressed.warnings);
+        if compressed.stalled {
+            let freed = before.tokens.saturating_sub(after.tokens);
+            self.warnings.push(format!("little was to gain: {freed} tokens"));
+        }
+        Report {
+            ops: compressed.ops,
+            checkpoints: compressed.checkpoints,
+            offloaded: compressed.offloaded,
+            must_keep: compressed.must_keep,
+            ..self.report(before, after)
+        }
+    }
+
+    fn totals(&self, mut by: Breakdown, document: &Document<'_>) -> Totals {
+        by.tools = self.tools;
+        Totals {
+            tokens: by.sum(),
+            bytes: document.bytes().len() as u64,
+            messages: document.entries().len() as u64,
+            by,
+        }
+    }
+
+    fn report(self, before: Totals, after: Totals) -> Report {
+        let Bounds { limit, budget, .. } = *self.bounds;
+        Report {
+            schema: SCHEMA,
+            profile: self.profile.name().to_owned(),
+            config: self.profile.config(),
+            format: self.format.to_string(),
+            counter: self.counter.to_owned(),
+            limit,
+            budget: budget.map(|budget| budget.most),
+            budget_unit: budget.map(|budget| budget.unit.to_string()),
+            fits: limit.is_none_or(|limit| after.tokens <= limit),
+            elapsed_ms: 0.0,
+            before,
+            after,
+            ops: Vec::new(),
+            checkpoints: Vec::new(),
+            offloaded: Vec::new(),
+            must_keep: MustKeep::default(),
+            warnings: self.warnings,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The input as a provider's request, whatever it came as.
+//!
+//! Invariant: a request's own bytes are borrowed and never copied; only recordings are converted.
+//! Called by the compressor.
+
+use std::borrow::Cow;
+
+use epitome_wire::{Document, Format, WireError, detect, transcribe};
+
+use crate::Error;
+
+/// A request, and what it was made from.
+pub(crate) struct Request<'a> {
+    bytes: Cow<'a, [u8]>,
+    /// When each message was said, where a recording tells.
+    at: Vec<Option<String>>,
+    /// The input's format.
+    pub(crate) from: Format,
+    /// The request's own.
+    pub(crate) format: Format,
+}
+
+impl<'a> Request<'a> {
+    /// Reads the input: as `from`, or as what its content says; a recording becomes a request in
+    /// the format `to`, or in the nearest one.
+    pub(crate) fn read(
+        input: &'a [u8],
+        from: Option<Format>,
+        to: Option<Format>,
+    ) -> Result<Self, Error> {
+        let from = from.map_or_else(|| detect(input), Ok)?;
+        let format = to.unwrap_or(from.nearest());
+        if from.is_recording() {
+            let transcript = transcribe(input, from, format)?;
+            return Ok(Self { bytes: transcript.request.into(), at: transcript.at, from, format });
+        }
+        if format != from {
+            return Err(Error::Conversion { from, to: format });
+        }
+        Ok(Self { bytes: input.into(), at: Vec::new(), from, format })
+    }
+
+    /// The request, read.
+    pub(crate) fn document(&self) -> Result<Document<'_>, WireError> {
+        Ok(Document::parse(&self.bytes, self.format)?.with_times(&self.at))
+    }
+}
