@@ -12,6 +12,9 @@ use crate::thread::Thread;
 /// How often the size of a cut is estimated anew. What is reached by then stands.
 const TRIES: u32 = 8;
 
+/// The length of an ordinary line, in bytes.
+const LINE: usize = 120;
+
 /// Cuts parts of one thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Cutter<'a> {
@@ -62,19 +65,28 @@ impl Cutter<'_> {
         let bare = self.marked(part, text, &id, "", "");
         let mut best = (self.measure(&bare), bare);
         let room = most.checked_sub(best.0)?;
-        let mut bytes = text.len() as f64 * room as f64 / size as f64;
+        let (mut fits, mut too_large) = (0.0, text.len() as f64);
+        let mut bytes = too_large * room as f64 / size as f64;
         for _ in 0..TRIES {
             let head = head(text, (bytes * 2.0 / 3.0) as usize);
             let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
             let with = self.marked(part, text, &id, head, tail);
             let now = self.measure(&with);
-            if now <= most && now > best.0 {
-                best = (now, with);
+            if now > most {
+                too_large = bytes;
+            } else {
+                fits = bytes;
+                let near = now >= most - most / 50;
+                if now > best.0 {
+                    best = (now, with);
+                }
+                if near {
+                    break;
+                }
             }
-            if now <= most && close(now, most) {
-                break;
-            }
-            bytes *= most as f64 / now as f64 * if now > most { 0.95 } else { 1.0 };
+            let margin = (too_large - fits) / 10.0;
+            let guess = bytes * most as f64 / now.max(1) as f64;
+            bytes = guess.clamp(fits + margin, too_large - margin);
         }
         let with = best.1;
         Some(Op::Replace { part, with, how: How::Cut })
@@ -137,7 +149,7 @@ pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
 fn head(text: &str, bytes: usize) -> &str {
     let text = &text[..text.floor_char_boundary(bytes)];
     match text.rfind('\n') {
-        Some(end) if end >= text.len() / 2 => &text[..end + 1],
+        Some(end) if is_near(text.len() - end, text.len()) => &text[..end + 1],
         _ => text,
     }
 }
@@ -146,7 +158,13 @@ fn head(text: &str, bytes: usize) -> &str {
 fn tail(text: &str, bytes: usize) -> &str {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
     match text.find('\n') {
-        Some(end) if end <= text.len() / 2 => &text[end + 1..],
+        Some(end) if is_near(end, text.len()) => &text[end + 1..],
         _ => text,
     }
+}
+
+/// Whether the end of a line is worth what is lost up to it: an ordinary line of a short piece,
+/// little of a long one.
+fn is_near(lost: usize, piece: usize) -> bool {
+    lost <= piece / 2 && lost <= LINE.max(piece / 50)
 }

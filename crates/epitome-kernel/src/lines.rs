@@ -2,7 +2,7 @@
 //!
 //! Invariant: an account is one line per entry and is never larger than allowed.
 
-use epitome_types::{Body, Call, Entry, EntryId, Role};
+use epitome_types::{Call, Entry, EntryId};
 
 use crate::cut::fill;
 use crate::options::Texts;
@@ -43,16 +43,13 @@ pub(crate) fn stub(entries: &[Entry], texts: &Texts, tokens: u64, id: &str) -> S
     fill(&texts.stub, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }
 
+/// Who, and the first line of what was said; then the calls.
 fn line(thread: &Thread, entry: &Entry, chars: usize) -> String {
-    let said = entry.parts.iter().find_map(|part| match &part.body {
-        Body::Text(text) => text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
-        Body::Result(result) => result.text.lines().next().map(str::to_owned),
-        _ => None,
-    });
+    let first = entry.texts().flat_map(str::lines).find(|line| !line.trim().is_empty());
     let calls = entry.calls().map(|call| quote(call, chars));
-    let said: Vec<_> = said.map(|text| clip(&text, chars)).into_iter().chain(calls).collect();
-    let who = if entry.role == Role::Assistant { "assistant" } else { &thread.name(entry) };
-    let who = who.split_once(' ').map_or(who, |(_, name)| name);
+    let said: Vec<_> = first.map(|line| clip(line, chars)).into_iter().chain(calls).collect();
+    let name = thread.name(entry);
+    let who = name.split_once(' ').map_or(&*name, |(_, who)| who);
     format!("{who}: {}", said.join("; "))
 }
 

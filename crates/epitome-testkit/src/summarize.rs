@@ -80,22 +80,30 @@ impl Summarizer for ScriptedSummarizer {
 
 /// The first words that fit; the rest of each entry is a passage.
 fn fill(job: &SummaryJob<'_>) -> Summary {
-    let mut summary = Summary { must_keep: MustKeep::default(), ..Summary::default() };
-    let mut full = false;
-    for entry in job.entries {
-        let text = entry.readable();
-        let mut left = Vec::new();
-        for word in text.split_whitespace() {
-            let longer =
-                format!("{}{}{word}", summary.text, if summary.text.is_empty() { "" } else { " " });
-            full = full || job.measure.size(&longer) > job.most;
-            if full { left.push(word) } else { summary.text = longer }
-        }
-        if job.passages && !left.is_empty() {
-            summary.left.push(Passage { entry: entry.id, text: left.join(" ") });
+    let texts: Vec<_> = job.entries.iter().map(|entry| (entry.id, entry.readable())).collect();
+    let words: Vec<_> = texts
+        .iter()
+        .flat_map(|(id, text)| text.split_whitespace().map(move |word| (*id, word)))
+        .collect();
+    let said =
+        |count: usize| words[..count].iter().map(|word| word.1).collect::<Vec<_>>().join(" ");
+    let (mut fits, mut too_many) = (0, words.len() + 1);
+    while too_many - fits > 1 {
+        let middle = fits.midpoint(too_many);
+        let small = job.measure.size(&said(middle)) <= job.most;
+        if small { fits = middle } else { too_many = middle }
+    }
+    let mut left: Vec<Passage> = Vec::new();
+    for (entry, word) in words[fits..].iter().filter(|_| job.passages) {
+        match left.last_mut().filter(|passage| passage.entry == *entry) {
+            Some(passage) => {
+                passage.text.push(' ');
+                passage.text.push_str(word);
+            }
+            None => left.push(Passage { entry: *entry, text: (*word).to_owned() }),
         }
     }
-    summary
+    Summary { text: said(fits), must_keep: MustKeep::default(), left }
 }
 
 /// The value of a future that never waits.
@@ -108,5 +116,34 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("the future waits"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::{Style, Unit};
+    use epitome_kernel::{Gauge, Measure};
+
+    use super::*;
+    use crate::{FixedCounter, chat};
+
+    #[test]
+    fn filling_says_as_much_as_fits_and_names_the_rest() {
+        let entries = chat().user("one two three").assistant("four five").entries();
+        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        let job = SummaryJob {
+            entries: &entries.iter().collect::<Vec<_>>(),
+            kept: &[],
+            most: 4,
+            measure: &gauge,
+            style: Style::Verbatim,
+            passages: true,
+        };
+        let filler = ScriptedSummarizer::new(Script::Fill);
+        let summary = now(filler.summarize(&job)).unwrap();
+        assert_eq!(summary.text, "one two three four");
+        assert_eq!(gauge.size(&summary.text), 4);
+        assert_eq!(summary.left, [Passage { entry: EntryId(1), text: "five".to_owned() }]);
+        assert_eq!(filler.asked(), [(vec![EntryId(0), EntryId(1)], 4)]);
     }
 }
