@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use epitome_kernel::Counter;
-use epitome_types::Image;
+use epitome_kernel::types::Image;
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128;
 

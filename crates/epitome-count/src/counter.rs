@@ -2,7 +2,7 @@
 //! estimate for models without one. Called by every host.
 
 use epitome_kernel::Counter;
-use epitome_types::Image;
+use epitome_kernel::types::Image;
 
 use crate::{ImagePrice, Tokenizer, Vocabulary};
 

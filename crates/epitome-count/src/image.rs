@@ -1,7 +1,7 @@
 //! What an image costs, by its dimensions and the vendor's published rule (hazard 24), never by the
 //! length of its data. Called by the counters.
 
-use epitome_types::Image;
+use epitome_kernel::types::Image;
 
 /// A vendor's rule for images, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

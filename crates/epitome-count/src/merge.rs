@@ -5,7 +5,8 @@
 //! A long piece is merged window by window. What makes that exact: a row of tokens is *the* encoding
 //! of its bytes if and only if every two neighbours in it are the encoding of their own bytes,
 //! because the first merge across a boundary would also happen with these two alone. So the windows
-//! overlap in one token, the anchor; where both windows have it, all neighbours are in order.
+//! overlap in one token, the anchor; where both windows have it, all neighbours are in order. Where
+//! they have not, the window is too narrow there and is doubled.
 
 use crate::table::Tables;
 
@@ -40,6 +41,7 @@ impl Merger {
                 (start, end) = (from, upto(from + width));
                 width = WINDOW.max(width / 2);
             } else {
+                // What follows changes tokens further back than this window shows.
                 width = 2 * (end - start);
                 end = upto(start + width);
                 self.now.merge(tables, &piece[start..end]);
@@ -142,4 +144,46 @@ impl Window {
 
 fn pair(tables: &Tables, left: u32, right: u32) -> u32 {
     tables.pair(left, right).unwrap_or(NEVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{CL100K, O200K};
+
+    /// Window by window comes out as all at once.
+    fn check(piece: &str) {
+        for tables in [&O200K, &CL100K] {
+            let mut found: Vec<u32> = Vec::new();
+            Merger::default().each(tables, piece.as_bytes(), |row| found.extend(row));
+            let mut whole = Window::default();
+            whole.merge(tables, piece.as_bytes());
+            assert_eq!(found, whole.ids, "{piece:.80?}");
+        }
+    }
+
+    #[test]
+    fn short_pieces() {
+        check("a");
+        check("qzxv");
+        check("antidisestablishmentarianism");
+    }
+
+    #[test]
+    fn windows_meet() {
+        for unit in ["a", "ab", "xyz", "ing", "中", "Жж", "\u{301}"] {
+            for len in 60..200 {
+                check(&unit.repeat(len));
+            }
+        }
+    }
+
+    /// A token of 128 spaces does not fit into the first window.
+    #[test]
+    fn windows_widen() {
+        for len in [64, 128, 129, 200, 1000, 1023] {
+            check(&" ".repeat(len));
+            check(&format!("{}-{}", "=".repeat(len), " ".repeat(len)));
+        }
+    }
 }

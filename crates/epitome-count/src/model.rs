@@ -81,7 +81,7 @@ fn longest(name: &str) -> Option<(Basis, ImagePrice)> {
 #[cfg(test)]
 mod tests {
     use epitome_kernel::Counter;
-    use epitome_types::Image;
+    use epitome_kernel::types::Image;
 
     use super::*;
 

@@ -127,3 +127,62 @@ fn blanks(text: &str, start: usize, whole_tail: bool) -> usize {
         None => last,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(piece: fn(&str, usize) -> usize, expected: &[&str]) {
+        let text = expected.concat();
+        let mut found = Vec::new();
+        let mut start = 0;
+        while start < text.len() {
+            let end = piece(&text, start);
+            found.push(&text[start..end]);
+            start = end;
+        }
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn words_take_what_stands_before_them() {
+        for piece in [o200k, cl100k] {
+            check(piece, &["one", " two", "\tthree", "(four", ")", " five", "  ", " six"]);
+            check(piece, &["\n", "seven", " ", "8", " ", "901", "2", "e"]);
+        }
+    }
+
+    #[test]
+    fn case_divides_words_in_o200k_only() {
+        check(o200k, &["get", "Element", "HTMLtext", "XML"]);
+        check(o200k, &["中", "ABC", " 中ABC中d", "DÉ"]);
+        check(cl100k, &["getElementHTMLtextXML"]);
+    }
+
+    #[test]
+    fn contractions_end_words_in_o200k_and_stand_alone_in_cl100k() {
+        check(o200k, &["don't", " WE'LL", " it'\u{17F}", " o", "'clock"]);
+        check(cl100k, &["don", "'t", " WE", "'LL", " it", "'\u{17F}", " o", "'clock"]);
+    }
+
+    #[test]
+    fn marks_belong_to_words_in_o200k_only() {
+        check(o200k, &["e\u{301}a", "!\u{301}b"]);
+        check(cl100k, &["e", "\u{301}a", "!\u{301}", "b"]);
+    }
+
+    #[test]
+    fn symbols_take_line_ends() {
+        check(o200k, &[" //\n/\r\n", "a", " {}\n\n", " b"]);
+        check(cl100k, &[" //\n", "/\r\n", "a", " {}\n\n", " b"]);
+    }
+
+    #[test]
+    fn white_space_leaves_its_last_character() {
+        for piece in [o200k, cl100k] {
+            check(piece, &["a", " \t", " b", " \n \n", "  ", " c", "   "]);
+        }
+        check(o200k, &["a", "\n\n", "  "]);
+        check(cl100k, &["a", "\n\n  "]);
+    }
+}

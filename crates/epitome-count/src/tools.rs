@@ -20,8 +20,8 @@ pub enum ToolFormat {
 impl ToolFormat {
     /// Tokens that any tools add, and tokens that each tool adds, beside the tools themselves.
     ///
-    /// Anthropic publishes the size of its tool prompt; the rest is what its reference counters and
-    /// usual templates add.
+    /// Anthropic publishes the size of its tool prompt, OpenAI the figures of its example counter;
+    /// templates differ, theirs is a round figure.
     const fn overhead(self) -> (u64, u64) {
         match self {
             Self::Anthropic => (346, 0),
