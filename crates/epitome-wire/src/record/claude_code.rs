@@ -54,14 +54,15 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
 }
 
 fn block<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
-    let reasoning = |proof| {
-        let signed = block.text(proof).is_some_and(|proof| !proof.is_empty());
-        signed.then(|| native(block, Native::Reasoning))
-    };
+    // Unsigned reasoning is refused (hazard 7).
+    let signed = |proof| block.text(proof).is_some_and(|proof| !proof.is_empty());
     Ok(match block.text("type").unwrap_or_default().as_ref() {
         "text" => Piece::text(text_of(block, "text", "a text block with `text`")?),
-        "thinking" => reasoning("signature"),
-        "redacted_thinking" => reasoning("data"),
+        "thinking" => {
+            text_of(block, "thinking", "a thinking block with `thinking`")?;
+            signed("signature").then(|| native(block, Native::Reasoning))
+        }
+        "redacted_thinking" => signed("data").then(|| native(block, Native::Reasoning)),
         "tool_use" => Some(Piece::Call(Call {
             id: text_of(block, "id", "a tool call with `id`")?,
             tool: text_of(block, "name", "a tool call with `name`")?,
