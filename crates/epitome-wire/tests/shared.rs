@@ -1,6 +1,11 @@
 //! Real requests and recordings, from the folder that `EPITOME_SHARED` names: they are read,
 //! recognised and accepted as they are.
-#![allow(clippy::disallowed_methods, clippy::print_stderr, reason = "a test that reads files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test that reads files"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
