@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use epitome_types::{Body, Entry, EntryId, Part, PartId, Role, Speaker};
 
-/// Why an entry cannot leave the prompt.
+/// Why an entry cannot leave the prompt; where there are several reasons, the last of these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pin {
     /// It shares an exchange with a pinned entry.
