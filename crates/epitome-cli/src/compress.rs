@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use epitome::{
@@ -116,6 +117,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let profile = Profile::shipped(&args.common.profile)?;
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
+    if input.trim_ascii().is_empty() {
+        let name = files::name(args.input.as_deref());
+        return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+    }
     let output = prepare(args, args.output.as_deref())?;
     let report_file = prepare(args, args.report.as_deref())?;
     let compressed = compress(args, profile, &input)?;
@@ -157,13 +162,14 @@ fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, F
     if let Some(messages) = args.keep_recent {
         builder = builder.keep_recent(messages);
     }
+    let scope = args.common.scope();
     builder = match &args.store {
         None => builder,
         // The plan names the way back as it would, and nothing is written.
-        Some(_) if args.dry_run => builder.store(Memory::new(), args.common.scope()),
+        Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
         Some(path) => {
             let store = Sqlite::open(path).map_err(|error| Fault::of_new_store(&error))?;
-            builder.store(store, args.common.scope())
+            builder.store(Arc::new(store), &scope)
         }
     };
     // The extractive summariser never waits; a runtime is there for those that will.

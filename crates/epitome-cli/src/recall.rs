@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use epitome::{Excerpt, Sqlite, Store, for_model};
+use epitome::{Blob, Excerpt, Sqlite, Store, for_model};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -17,8 +17,9 @@ use crate::{fault, files};
     after_help = "Example:\n  epitome recall --store session.db --max-tokens 800 'connection refused'"
 )]
 pub(crate) struct Args {
-    /// What to look for, in any words; put `--` before a text that looks like a flag
-    #[arg(allow_hyphen_values = true, required_unless_present = "id", conflicts_with = "id")]
+    /// What to look for, in any words, or the id that stands where something left a prompt; put
+    /// `--` before a text that looks like a flag
+    #[arg(allow_hyphen_values = true, required_unless_present = "id", conflicts_with_all = ["id", "lines"])]
     query: Option<String>,
     /// Prints the original with this id, or with the only id that begins so
     #[arg(long)]
@@ -61,15 +62,28 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         )));
     }
     let store = Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?;
-    match &args.id {
-        Some(id) => original(args, &store, id),
-        None => search(args, &store, args.query.as_deref().unwrap_or_default()),
+    if let Some(id) = &args.id {
+        let blob = store.original(&args.common.scope(), id);
+        return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
     }
+    let query = args.query.as_deref().unwrap_or_default();
+    // What stands in a prompt is short: `epitome recall 9ac89c67`.
+    if is_id(query)
+        && let Ok(blob) = store.original(&args.common.scope(), query)
+    {
+        return original(args, &blob);
+    }
+    search(args, &store, query)
 }
 
-fn original(args: &Args, store: &Sqlite, id: &str) -> Result<(), Fault> {
-    let blob = store.original(&args.common.scope(), id).map_err(|error| Fault::of_store(&error))?;
-    let text = args.lines.map_or(blob.text.clone(), |lines| lines.of(&blob.text));
+/// Whether a query has the form of an id, as labels and markers write it. A word that happens to
+/// have it is looked for all the same.
+fn is_id(query: &str) -> bool {
+    (8..=32).contains(&query.len()) && query.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {
+    let text = args.lines.map_or_else(|| blob.text.clone(), |lines| lines.of(&blob.text));
     if args.json {
         let found = Found { id: blob.id.to_string(), content: &text, source: &blob.source };
         return json(&[found]);

@@ -101,7 +101,7 @@ fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::R
     let ids = ids.chain(report.offloaded.iter().map(|result| &result.id));
     writeln!(out, "what left      epitome recall --store {} QUERY", store.display())?;
     if let Some(id) = ids.map(|id| &id[..id.len().min(8)]).next() {
-        writeln!(out, "               epitome recall --store {} --id {id}", store.display())?;
+        writeln!(out, "               epitome recall --store {} {id}", store.display())?;
     }
     Ok(())
 }

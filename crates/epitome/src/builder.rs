@@ -2,6 +2,8 @@
 //!
 //! Invariant: building cannot fail and touches nothing. Called by hosts.
 
+use std::sync::Arc;
+
 use epitome_extract::Extractive;
 use epitome_kernel::{Counter, Store, Summarizer};
 use epitome_types::Style;
@@ -33,7 +35,7 @@ pub struct Builder {
     pub(crate) to: Option<Format>,
     pub(crate) counting: Counting,
     pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
-    pub(crate) store: Option<(Box<dyn Store>, String)>,
+    pub(crate) store: Option<(Arc<dyn Store>, String)>,
 }
 
 impl Builder {
@@ -95,10 +97,11 @@ impl Builder {
         self
     }
 
-    /// Keeps what leaves the prompt in a store, under a scope ([`crate::scope`] makes one).
+    /// Keeps what leaves the prompt in a store, under a scope ([`crate::scope`] makes one). The
+    /// host shares it, to search in it later.
     #[must_use]
-    pub fn store(mut self, store: impl Store + 'static, scope: impl Into<String>) -> Self {
-        self.store = Some((Box::new(store), scope.into()));
+    pub fn store(mut self, store: Arc<dyn Store>, scope: &str) -> Self {
+        self.store = Some((store, scope.to_owned()));
         self
     }
 

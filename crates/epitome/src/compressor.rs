@@ -108,7 +108,7 @@ impl Compressor {
             match compress(&thread, &options, budget, counter, &summarizers).await {
                 Outcome::Compressed(mut compressed) => {
                     let bytes = outgoing(document, &compressed.view.edits(), &known, budget)?;
-                    let after = Document::parse(&bytes, request.format)?;
+                    let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
                     let departure = mem::take(&mut compressed.departure);
                     let report = account.compressed(document, &after, *compressed);
                     return Ok(Compressed { bytes, report, departure });

@@ -39,6 +39,9 @@ pub enum Error {
     /// The store did not keep what was to leave.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The view cannot be written into the input's bytes: a fault of this program.
+    #[error(transparent)]
+    Edit(WireError),
     /// The plan broke an invariant: a fault of this program.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -52,6 +52,11 @@ pub use error::Error;
 pub use profile::{Profile, ProfileError};
 pub use target::{Target, Window};
 
+/// The code in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 /// The scope in a store that belongs to a profile and, where one is named, to one session of it.
 /// Nothing that is recalled crosses a scope (HOUSE 6).
 pub fn scope(profile: &str, session: Option<&str>) -> String {

@@ -20,7 +20,7 @@ pub(crate) fn outgoing(
     known: &[Violation],
     budget: Budget,
 ) -> Result<Vec<u8>, Error> {
-    let bytes = document.edited(edits)?;
+    let bytes = document.edited(edits).map_err(Error::Edit)?;
     let found = validate(document.format(), &bytes).err().unwrap_or_default();
     let added = added(found, known);
     if !added.is_empty() {

@@ -247,3 +247,83 @@ impl From<RungName> for Rung {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use epitome_count::VocabularyCounter;
+    use epitome_kernel::Counter;
+
+    use super::*;
+
+    const TEXT: &str = SHIPPED[0].1;
+
+    #[test]
+    fn shipped_profiles_are_sound() {
+        for name in Profile::names() {
+            assert_eq!(Profile::shipped(name).map(|profile| profile.name), Ok(name.to_owned()));
+        }
+        let error = Profile::shipped("defualt").unwrap_err().to_string();
+        assert_eq!(error, "unknown profile `defualt`; there is `default`");
+    }
+
+    /// They are paid for with every request; an id is 3 to 8 tokens of them.
+    #[test]
+    fn labels_are_short() {
+        let texts = Profile::default().options.texts;
+        for label in [&texts.stored.label, &texts.bare.label] {
+            let ids = (0..200).map(|number| ContentId::of(&format!("{number}")).short());
+            let labels = ids.map(|id| label.replace("{id}", &id));
+            let tokens: u64 = labels.map(|label| VocabularyCounter::default().count(&label)).sum();
+            assert!(tokens <= 14 * 200, "{label}: {} on average", tokens as f64 / 200.0);
+        }
+    }
+
+    #[test]
+    fn only_what_is_stored_names_a_way_back() {
+        let texts = Profile::default().options.texts;
+        let Words { label, marker, stub } = &texts.stored;
+        assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
+        let Words { label, marker, stub } = &texts.bare;
+        assert!([label, marker, stub].iter().all(|text| !text.contains("recall")));
+    }
+
+    fn check_refused(text: &str, expected: &str) {
+        let error = Profile::parse("mine", text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn mistakes_in_options_name_their_line() {
+        let at = |line: &str| 1 + TEXT.lines().position(|found| found.starts_with(line)).unwrap();
+        let misspelt = TEXT.replace("soft =", "sift =");
+        let line = at("soft =");
+        check_refused(
+            &misspelt,
+            &format!("profile `mine`: line {line} of its options: unknown field `sift`"),
+        );
+        let wrong = TEXT.replace("\"chunks\"", "\"chunk\"");
+        let line = at("ladder =");
+        check_refused(
+            &wrong,
+            &format!("profile `mine`: line {line} of its options: unknown variant `chunk`"),
+        );
+        let missing = TEXT.replace("openai = 128000", "");
+        check_refused(
+            &missing,
+            &format!(
+                "profile `mine`: line {} of its options: missing field `openai`",
+                at("[limit]")
+            ),
+        );
+    }
+
+    #[test]
+    fn the_hash_tells_options_apart() {
+        let (one, same) = (Profile::default(), Profile::default());
+        assert_eq!(one.config(), same.config());
+        assert!(one.config().starts_with("b3:"));
+        let mut other = Profile::default();
+        other.options.compress.keep_recent_messages = Some(4);
+        assert_ne!(one.config(), other.config());
+    }
+}
