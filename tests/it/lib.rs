@@ -1,1 +1,2 @@
-//! The integration tests live in `main.rs`; this library is empty.
+//! The tests of the real program are in `main.rs`; this library is empty and lets cargo know the
+//! package.

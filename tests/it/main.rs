@@ -1,1 +1,23 @@
-//! Drives the real program.
+//! Drives the real program, as users and scripts do.
+//!
+//! Invariant: what is checked here is checked from outside, with tokens, sizes and rules worked
+//! out again and nothing borrowed from the program's own crates.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod compress;
+#[cfg(test)]
+mod conversation;
+#[cfg(test)]
+mod measure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod recall;
+#[cfg(test)]
+mod report;
+#[cfg(test)]
+mod shared_data;
+#[cfg(test)]
+mod shipped;

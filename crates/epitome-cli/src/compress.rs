@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     window: WindowFlags,
     /// Messages at the end to leave alone
-    #[arg(long, value_name = "N")]
-    keep_recent: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
+    keep_recent: Option<u64>,
     /// How the summary is worded: in the words that were said, or in shortened prose
     #[arg(long, value_enum)]
     style: Option<StyleFlag>,
@@ -75,16 +75,16 @@ pub(crate) struct Args {
 #[group(multiple = false)]
 struct BudgetFlags {
     /// Shrinks to N tokens: text, call arguments and 4 a message
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
     /// Shrinks to N characters of the message texts joined by a newline
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_chars: Option<u64>,
     /// Shrinks to N bytes of the encoded request
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_bytes: Option<u64>,
     /// Shrinks the tokens that are not pinned to this part: 4 is a quarter
-    #[arg(long, value_name = "R", value_parser = flags::ratio)]
+    #[arg(long, value_name = "R", value_parser = flags::ratio, allow_negative_numbers = true)]
     ratio: Option<f64>,
 }
 
@@ -93,10 +93,10 @@ struct BudgetFlags {
 #[group(multiple = false)]
 struct WindowFlags {
     /// The context size chosen, in tokens; the prompt may take the profile's share of it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     size: Option<u64>,
     /// The largest prompt that the provider accepts, in tokens
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     limit: Option<u64>,
 }
 
@@ -160,7 +160,7 @@ fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, F
         builder = builder.style(style.into());
     }
     if let Some(messages) = args.keep_recent {
-        builder = builder.keep_recent(messages);
+        builder = builder.keep_recent(usize::try_from(messages).unwrap_or(usize::MAX));
     }
     let scope = args.common.scope();
     builder = match &args.store {

@@ -81,6 +81,11 @@ pub(crate) fn summarizer(name: &str) -> Result<String, String> {
     }
 }
 
+/// Reads a number of tokens, characters, bytes or messages.
+pub(crate) fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number".to_owned())
+}
+
 /// Reads `--ratio`.
 pub(crate) fn ratio(text: &str) -> Result<f64, String> {
     let ratio = text.parse().ok().filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);

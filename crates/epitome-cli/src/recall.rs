@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A-B", value_parser = flags::lines, requires = "id")]
     lines: Option<Lines>,
     /// The most that all excerpts may take together
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = flags::number)]
     max_tokens: u64,
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME", default_value = "o200k_base")]

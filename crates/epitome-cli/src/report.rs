@@ -28,8 +28,8 @@ pub(crate) fn show(report: &Report, store: Option<&Path>) {
 fn write(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Result<()> {
     heading(out, report)?;
     categories(out, report)?;
+    writeln!(out)?;
     if !report.ops.is_empty() {
-        writeln!(out)?;
         plan::table(out, &report.ops[..report.ops.len().min(SHOWN)])?;
         if report.ops.len() > SHOWN {
             let more = counted((report.ops.len() - SHOWN) as u64, "operation");
@@ -50,31 +50,36 @@ fn heading(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         format!("{} became {}", counted(before.messages, "message"), grouped(after.messages))
     };
     let Report { format, profile, counter, .. } = report;
-    writeln!(out, "{BOLD}{what}{BOLD:#}  ({format}, profile {profile}, counted in {counter})\n")
+    writeln!(out, "{BOLD}{what}{BOLD:#}")?;
+    writeln!(out, "{format}, profile {profile}, counted in {counter}\n")
 }
 
 fn categories(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    let rows: [(&str, fn(&Breakdown) -> u64); 9] = [
-        ("system", |by| by.system),
-        ("tools", |by| by.tools),
-        ("user", |by| by.user),
-        ("assistant", |by| by.assistant),
-        ("tool calls", |by| by.tool_calls),
-        ("tool results", |by| by.tool_results),
-        ("images", |by| by.images),
-        ("checkpoints", |by| by.checkpoints),
-        ("all tokens", Breakdown::sum),
-    ];
     let whole = report.before.tokens.max(report.after.tokens);
     writeln!(out, "{BOLD}{:14}{:>9} {:>9}{BOLD:#}", "", "before", "after")?;
-    for (name, of) in rows {
-        let (before, after) = (of(&report.before.by), of(&report.after.by));
+    for ((name, before), (_, after)) in
+        rows(&report.before.by).into_iter().zip(rows(&report.after.by))
+    {
         if before + after > 0 {
             let bar = Bar { before, after, whole, width: BAR };
             writeln!(out, "{name:14}{:>9} {:>9}  {bar}", grouped(before), grouped(after))?;
         }
     }
     Ok(())
+}
+
+fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
+    [
+        ("system", by.system),
+        ("tools", by.tools),
+        ("user", by.user),
+        ("assistant", by.assistant),
+        ("tool calls", by.tool_calls),
+        ("tool results", by.tool_results),
+        ("images", by.images),
+        ("checkpoints", by.checkpoints),
+        ("all tokens", by.sum()),
+    ]
 }
 
 fn must_keep(out: &mut dyn Write, report: &Report) -> io::Result<()> {

@@ -1,0 +1,4 @@
+//! The facade, as hosts use it.
+
+#[cfg(test)]
+mod host;

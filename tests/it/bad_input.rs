@@ -1,0 +1,163 @@
+//! What cannot be done: the exit code, one line that says why, and nothing written.
+
+use std::fs::File;
+
+use crate::conversation::bare;
+use crate::program::{Place, Ran};
+
+/// A place with a conversation, a cut-off one and one that is no text.
+fn place() -> Place {
+    let place = Place::new();
+    let good = bare(12).to_string();
+    place.write("good.json", &good);
+    place.write("cut.json", &good[..good.len() / 2]);
+    place.write("latin1.json", b"[{\"role\":\"user\",\"content\":\"caf\xe9\"}]");
+    place.write("empty.json", "");
+    place.write("line.jsonl", "{\"type\":\"session\",\"id\":\"a\"}\n{\"type\":\"mess\n");
+    place.write("other.json", "{\"input\":[],\"model\":\"m\"}");
+    place.write("deep.json", "[".repeat(100_000));
+    place.write("roles.json", "[{\"role\":\"user\",\"content\":\"a\"},{\"content\":\"b\"}]");
+    place
+}
+
+/// Runs in a place and gives the code and the line, having seen that there is no more.
+#[track_caller]
+fn refused(place: &Place, ran: Ran, before: &[String]) -> String {
+    assert_eq!(ran.text(), "", "nothing goes to standard output");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert_eq!(place.files(), before, "no file is made");
+    format!("{} {}", ran.code, ran.err.trim_end())
+}
+
+/// The refusals of many runs, one a line.
+#[track_caller]
+fn refusals(rows: &[&str]) -> String {
+    let place = place();
+    let before = place.files();
+    let lines = rows.iter().map(|row| {
+        let args: Vec<_> = row.split_whitespace().collect();
+        format!("$ epitome {row}\n{}\n", refused(&place, place.run(args), &before))
+    });
+    lines.collect::<String>().replace(place.path("").to_str().unwrap(), "[home]/")
+}
+
+/// Compares with the snapshot of this name.
+#[track_caller]
+fn check(name: &str, lines: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, lines));
+}
+
+#[test]
+fn inputs_that_cannot_be_read() {
+    let lines = refusals(&[
+        "compress --ratio 4 cut.json",
+        "compress --ratio 4 latin1.json",
+        "compress --ratio 4 empty.json",
+        "compress --ratio 4 line.jsonl",
+        "compress --ratio 4 other.json",
+        "compress --ratio 4 deep.json",
+        "compress --ratio 4 roles.json",
+        "compress --ratio 4 missing.json",
+        "compress --ratio 4 .",
+        "compress --ratio 4 --format pi good.json",
+        "compress --ratio 4 --format anthropic good.json",
+        "compress --ratio 4 --max-input 1K good.json",
+        "recall --store missing.db anything",
+        "recall --store good.json anything",
+        "recall anything",
+    ]);
+    check("inputs_that_cannot_be_read", &lines);
+}
+
+#[test]
+fn arguments_that_make_no_sense() {
+    let lines = refusals(&[
+        "",
+        "compres good.json",
+        "compress --max-tokens 9 --ratio 4 good.json",
+        "compress --max-chars 9 --max-bytes 9 good.json",
+        "compress --size 9 --limit 9 good.json",
+        "compress --max-tokens good.json",
+        "compress --max-tokens -5 good.json",
+        "compress --max-tokns 5 good.json",
+        "compress --ratio 0.5 good.json",
+        "compress --format gemini good.json",
+        "compress --format responses good.json",
+        "compress --format codex good.json",
+        "compress --to pi good.json",
+        "compress --ratio 4 --to anthropic good.json",
+        "compress --summarizer ollama:llama3.2:3b good.json",
+        "compress --profile ollm good.json",
+        "compress --json good.json",
+        "compress --quiet --verbose good.json",
+        "compress --max-input much good.json",
+        "compress good.json cut.json",
+        "recall",
+        "recall --id 12345678 words",
+        "recall --lines 3 words",
+        "recall --id 12345678 --lines 8-3",
+        "completions tcsh",
+    ]);
+    check("arguments_that_make_no_sense", &lines);
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let lines = refusals(&[
+        "compress --ratio 4 good.json --output nowhere/out.json",
+        "compress --ratio 4 good.json --output .",
+        "compress --ratio 4 good.json --output out.json --report nowhere/report.json",
+        "compress --ratio 4 good.json --report .",
+        "compress --ratio 4 good.json --store cut.json",
+        "compress --ratio 4 good.json --store good.json/store.db",
+    ]);
+    check("outputs_that_cannot_be_written", &lines);
+}
+
+#[test]
+fn what_cannot_fit_is_named() {
+    let lines = refusals(&[
+        "compress --max-tokens 20 good.json",
+        "compress --max-chars 50 good.json",
+        "compress --max-bytes 90 good.json --output out.json --report report.json",
+        "compress --limit 20 good.json",
+    ]);
+    check("what_cannot_fit_is_named", &lines);
+}
+
+#[test]
+fn an_empty_list_is_nothing_to_do() {
+    for budget in ["--max-tokens", "--max-chars", "--max-bytes", "--ratio", "--limit"] {
+        assert_eq!(Place::new().feed(["compress", budget, "9"], b"[]").silent(), b"[]");
+    }
+}
+
+/// Its size is known before anything of it is read, on standard input too.
+#[test]
+fn a_huge_file_is_refused_unread() {
+    let place = Place::new();
+    let huge = File::options().write(true).create_new(true).open(place.path("huge"));
+    huge.and_then(|file| file.set_len(300 << 20)).unwrap();
+    let args = ["compress", "--ratio", "4"];
+    let named = place.run([&args[..], &["huge"]].concat());
+    let mut command = place.command(args);
+    command.stdin(File::options().read(true).open(place.path("huge")).unwrap());
+    let piped = Ran::of(command, b"");
+    for (ran, name) in [(named, "huge"), (piped, "standard input")] {
+        let line = format!("3 epitome: error: {name}: is larger than 268435456 bytes; ");
+        let refused = refused(&place, ran, &["huge".to_owned()]);
+        assert!(refused.starts_with(&line), "{refused}");
+    }
+}
+
+#[test]
+fn a_long_line_on_a_pipe_is_read_no_further_than_allowed() {
+    let place = Place::new();
+    let line = "x".repeat(3 << 20);
+    let ran = place.feed(["compress", "--ratio", "4", "--max-input", "1M"], line.as_bytes());
+    let refused = refused(&place, ran, &[]);
+    assert!(refused.starts_with("3 epitome: error: standard input: is larger than 1048576 bytes"));
+}

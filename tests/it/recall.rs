@@ -1,0 +1,186 @@
+//! `epitome recall`: everything that left a prompt comes back.
+
+use serde_json::Value;
+
+use crate::conversation::{all, bare, turns};
+use crate::measure::{count, messages, readable, texts};
+use crate::program::Place;
+
+/// A place with a store `s.db` that holds what left `body`; and what is left of it.
+fn compressed(body: &Value, ratio: &str) -> (Place, Value, Value) {
+    let place = Place::new();
+    let args = ["compress", "--ratio", ratio, "--store", "s.db", "--report", "report.json"];
+    let out = place.feed(args, body.to_string().as_bytes()).silent();
+    let report = place.read_json("report.json");
+    (place, serde_json::from_slice(&out).unwrap(), report)
+}
+
+fn recall(place: &Place, args: &[&str]) -> Vec<u8> {
+    place.run([&["recall", "--store", "s.db"], args].concat()).silent()
+}
+
+fn search(place: &Place, most: &str, query: &str) -> Vec<Value> {
+    let found = recall(place, &["--max-tokens", most, "--json", "--", query]);
+    let found: Value = serde_json::from_slice(&found).unwrap();
+    found.as_array().unwrap().clone()
+}
+
+fn contents(found: &[Value]) -> String {
+    found.iter().map(|excerpt| excerpt["content"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// Each text that is no longer in the prompt is, word for word, in an original that the report
+/// names.
+#[test]
+fn originals_are_complete() {
+    for (name, before) in all(24) {
+        let (place, after, report) = compressed(&before, "8");
+        let ids = |key: &str| report[key].as_array().unwrap().iter().map(|item| &item["id"]);
+        let ids = ids("checkpoints").chain(ids("offloaded"));
+        let originals = ids.map(|id| recall(&place, &["--id", id.as_str().unwrap()]));
+        let originals = String::from_utf8(originals.collect::<Vec<_>>().join(&b"\n"[..])).unwrap();
+        let prompt = readable(&after);
+        let left: Vec<_> = messages(&before).iter().flat_map(texts).collect();
+        let left: Vec<_> = left.iter().filter(|text| !prompt.contains(*text)).collect();
+        assert!(left.len() > 40, "{name}: only {} texts left", left.len());
+        for text in left {
+            assert!(originals.contains(text), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn facts_that_left_are_found() {
+    for (name, before) in all(24) {
+        let (place, after, _) = compressed(&before, "8");
+        let prompt = readable(&after);
+        let mut asked = 0;
+        for (at, turn) in turns(24).enumerate() {
+            let fact = format!("invoice_{at}_5 = post(ledger, amount={}", at * 31 + 5);
+            assert!(turn.result.contains(&fact));
+            if prompt.contains(&fact) {
+                continue;
+            }
+            asked += 1;
+            let found = search(&place, "1000", &format!("what was the amount of invoice_{at}_5?"));
+            assert!(contents(&found).contains(&fact), "{name}: {fact} in {found:?}");
+        }
+        assert!(asked > 5, "{name}: {asked}");
+    }
+}
+
+#[test]
+fn excerpts_fit_the_tokens_allowed_and_name_their_source() {
+    let (place, ..) = compressed(&bare(24), "8");
+    for most in ["0", "30", "200", "1000"] {
+        let found = search(&place, most, "invoice ledger retries timeout stage");
+        let tokens: u64 =
+            found.iter().map(|excerpt| count(excerpt["content"].as_str().unwrap())).sum();
+        assert!(tokens <= most.parse().unwrap(), "{tokens} of {most}");
+        assert_eq!(found.is_empty(), most == "0", "{most}");
+        for excerpt in &found {
+            let keys: Vec<_> = excerpt.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["id", "content", "source"]);
+            let id = excerpt["id"].as_str().unwrap();
+            let original = String::from_utf8(recall(&place, &["--id", id])).unwrap();
+            let source = excerpt["source"].as_str().unwrap();
+            assert!(source.starts_with('e'), "{source}");
+            let first = excerpt["content"].as_str().unwrap().lines().next().unwrap();
+            assert!(original.contains(first.trim()), "{first} in {original}");
+        }
+    }
+}
+
+#[test]
+fn an_original_comes_back_whole_or_by_lines() {
+    let (place, after, report) = compressed(&bare(24), "8");
+    let id = report["checkpoints"][0]["id"].as_str().unwrap();
+    let whole = recall(&place, &["--id", id]);
+    let text = String::from_utf8(whole.clone()).unwrap();
+    assert_eq!(recall(&place, &["--id", &id[..8]]), whole, "a beginning is enough");
+    let label = format!("epitome recall {}", &id[..8]);
+    assert!(readable(&after).contains(&label), "the prompt says how");
+    assert_eq!(recall(&place, &[&id[..8]]), whole, "and that is how");
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let check = |range: &str, expected: &[&str]| {
+        let found = recall(&place, &["--id", id, "--lines", range]);
+        assert_eq!(String::from_utf8(found).unwrap(), expected.concat(), "{range}");
+    };
+    check("2", &lines[1..2]);
+    check("2-5", &lines[1..5]);
+    check("4-", &lines[3..]);
+    check("1-99999", &lines);
+    check("99999", &[]);
+    let json = recall(&place, &["--id", id, "--json"]);
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json[0]["content"], text);
+}
+
+#[test]
+fn any_query_is_a_query() {
+    let (place, ..) = compressed(&bare(12), "8");
+    for query in
+        ["", " ", "\n", "a\nb\tc", "'; drop table passage; --", "\"(NEAR* AND", "--json", "-x"]
+    {
+        search(&place, "50", query);
+    }
+    for query in ["-x y", "- retries", "--max-tokens 3 of them"] {
+        place.run(["recall", "--store", "s.db", "--json", query]).silent();
+    }
+    let nothing = search(&place, "500", "zyzzyva quokka");
+    assert!(nothing.len() < 50, "a query without an answer is no error");
+}
+
+#[test]
+fn text_for_people_says_where_it_is_from() {
+    let (place, ..) = compressed(&bare(24), "8");
+    let out = String::from_utf8(recall(&place, &["--max-tokens", "300", "invoice_3_5"])).unwrap();
+    let (head, content) = out.split_once('\n').unwrap();
+    let (id, source) = head.split_once("  ").unwrap();
+    assert!(id.len() == 8 && source.starts_with('e'), "{head}");
+    assert!(content.contains("invoice_3_5"), "{content}");
+}
+
+#[test]
+fn where_nothing_left_nothing_is_found() {
+    let place = Place::new();
+    place.feed(["compress", "--store", "s.db", "--ratio", "4"], b"[]").silent();
+    assert_eq!(recall(&place, &["--json", "anything"]), b"[]\n");
+    let ran = place.run(["recall", "--store", "s.db", "anything"]);
+    assert_eq!((ran.code, ran.text()), (0, ""));
+    assert_eq!(ran.err, "epitome: note: nothing found; try other words\n");
+}
+
+#[test]
+fn sessions_are_kept_apart() {
+    let place = Place::new();
+    let input = bare(24).to_string();
+    let args = ["compress", "--ratio", "8", "--store", "s.db", "--session", "mine"];
+    place.feed(args, input.as_bytes()).silent();
+    assert_eq!(recall(&place, &["--json", "invoice_3_5"]), b"[]\n");
+    assert_eq!(recall(&place, &["--json", "--session", "yours", "invoice_3_5"]), b"[]\n");
+    assert_ne!(recall(&place, &["--json", "--session", "mine", "invoice_3_5"]), b"[]\n");
+}
+
+#[test]
+fn one_store_holds_many_conversations() {
+    let place = Place::new();
+    for count in [12, 24] {
+        let args = ["compress", "--ratio", "8", "--store", "s.db"];
+        let input = bare(count).to_string();
+        let first = place.feed(args, input.as_bytes()).silent();
+        assert_eq!(place.feed(args, input.as_bytes()).silent(), first, "twice is no harm");
+    }
+    let found = contents(&search(&place, "400", "invoice_20_5"));
+    assert_eq!(found.matches("invoice_20_5 ").count(), 1, "kept once: {found}");
+}
+
+#[test]
+fn the_usual_store_is_in_the_data_folder() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path(".local/share/epitome")).unwrap();
+    let args = ["compress", "--ratio", "8", "--store", ".local/share/epitome/epitome.db"];
+    place.feed(args, bare(24).to_string().as_bytes()).silent();
+    let found = place.run(["recall", "--json", "invoice_3_5"]).json();
+    assert!(!found.as_array().unwrap().is_empty());
+}
