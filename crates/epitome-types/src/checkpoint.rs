@@ -18,7 +18,8 @@ pub enum Level {
 /// A summary that stands in the prompt for the entries it covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The id of the original entries' text: `recall --id` prints them.
+    /// The address of what it stands for: the original of its one entry, or a list of the
+    /// originals with their addresses, a line each.
     pub id: ContentId,
     /// The entries it stands for, oldest first; pinned entries between them stay where they are.
     pub covers: Vec<EntryId>,

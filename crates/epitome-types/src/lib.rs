@@ -19,4 +19,4 @@ pub use plan::{Edit, How, Op, Plan};
 pub use report::{
     Breakdown, CheckpointReport, MustKeep, OffloadReport, OpReport, Report, SCHEMA, Totals,
 };
-pub use summary::{Passage, Style, Summary};
+pub use summary::{Passage, Style, Summary, SummaryKind};

@@ -109,7 +109,7 @@ pub struct OpReport {
 /// One checkpoint, as reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckpointReport {
-    /// Its content id: `recall --id` prints the originals.
+    /// Its content id: `recall --id` prints the original, or the list of them.
     pub id: String,
     /// Its level: 3, 2, 1, or 0 for merged.
     pub level: u8,

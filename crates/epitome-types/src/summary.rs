@@ -12,7 +12,17 @@ pub enum Style {
     Brief,
 }
 
-/// A candidate for a checkpoint's text.
+/// What a summary stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SummaryKind {
+    /// Entries that left the prompt: who said what is part of it.
+    #[default]
+    Checkpoint,
+    /// The text of one part, in whose place it stands: nothing says who speaks.
+    Digest,
+}
+
+/// A candidate for a checkpoint's text, or for a digest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// The text, without the label of the checkpoint.
