@@ -1,1 +1,26 @@
-//! Placeholder.
+//! The summariser that needs no model: keeps what later work will need, in the words it was said.
+//!
+//! Invariant: the same job gives the same bytes, and every line of a summary comes from the
+//! entries it stands for. The kernel asks it through the same port as a model.
+
+mod brief;
+mod directive;
+mod facts;
+mod keys;
+mod passages;
+mod reader;
+mod refs;
+mod render;
+mod rows;
+mod select;
+mod split;
+mod summary;
+mod supersede;
+mod tuning;
+mod unit;
+mod weigh;
+mod words;
+
+pub use facts::Facts;
+pub use summary::{Extractive, outdated};
+pub use tuning::Tuning;

@@ -1,0 +1,160 @@
+//! The facts a compression should keep, and which of them a prompt still holds.
+//!
+//! Invariant: only what stood in the conversation counts, each fact once. Called for reports and by
+//! whoever judges a summary.
+
+use std::collections::BTreeSet;
+
+use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role, Speaker};
+use rustc_hash::FxHashMap;
+
+use crate::directive;
+use crate::refs::{self, RefKind};
+use crate::supersede;
+use crate::unit::{self, Kind};
+use crate::words;
+
+/// What a conversation says that must not be lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Sentences in which a person orders or forbids something and has not taken it back.
+    pub constraints: BTreeSet<String>,
+    /// Paths (by their last two parts) and file names.
+    pub paths: BTreeSet<String>,
+    /// Names and codes of errors.
+    pub errors: BTreeSet<String>,
+    /// Identifiers, ids and amounts that stand in more than one entry.
+    pub identifiers: BTreeSet<String>,
+}
+
+impl Facts {
+    /// The facts of a conversation, its system prompt left out.
+    pub fn of(entries: &[&Entry]) -> Self {
+        let talk: Vec<&Entry> =
+            entries.iter().copied().filter(|entry| entry.role != Role::System).collect();
+        let mut out = Self { constraints: constraints(&talk), ..Self::default() };
+        let mut mentioned: FxHashMap<String, u32> = FxHashMap::default();
+        for entry in &talk {
+            let text = entry.readable();
+            let mut here: BTreeSet<&str> = BTreeSet::new();
+            for mention in refs::mentions(&text) {
+                let name = mention.canonical(&text);
+                match mention.kind {
+                    RefKind::Path | RefKind::File => _ = out.paths.insert(name.to_owned()),
+                    RefKind::Error => _ = out.errors.insert(name.to_owned()),
+                    RefKind::Ident | RefKind::Id => _ = here.insert(name),
+                    _ => {}
+                }
+            }
+            here.into_iter().for_each(|name| *mentioned.entry(name.to_owned()).or_default() += 1);
+        }
+        out.identifiers =
+            mentioned.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
+        out
+    }
+
+    /// How many of the facts stand in a prompt, and how many of the others a search can find.
+    pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> MustKeep {
+        let prompt = Held::of(prompt.iter().map(|entry| entry.readable()));
+        let left = Held::of(left.iter().map(|passage| passage.text.clone()));
+        let mut out = MustKeep::default();
+        let mut count = |facts: &BTreeSet<String>, holds: fn(&Held, &str) -> bool| -> [u32; 2] {
+            let lost: Vec<&String> = facts.iter().filter(|fact| !holds(&prompt, fact)).collect();
+            out.recallable += lost.iter().filter(|fact| holds(&left, fact)).count() as u32;
+            [(facts.len() - lost.len()) as u32, facts.len() as u32]
+        };
+        let constraints = count(&self.constraints, Held::says);
+        let paths = count(&self.paths, Held::names);
+        let errors = count(&self.errors, Held::names);
+        let identifiers = count(&self.identifiers, Held::names);
+        MustKeep { constraints, paths, errors, identifiers, ..out }
+    }
+}
+
+fn constraints(talk: &[&Entry]) -> BTreeSet<String> {
+    let units = unit::units(talk);
+    let stale = supersede::superseded(&units, &[]);
+    units
+        .iter()
+        .zip(stale)
+        .filter(|(unit, stale)| {
+            !stale
+                && unit.speaker == Speaker::Human
+                && unit.kind == Kind::Sentence
+                && is_typed(talk[unit.entry])
+                && directive::strength(&unit.text) >= 1.0
+        })
+        .map(|(unit, _)| unit.text.clone())
+        .collect()
+}
+
+/// Whether a person typed the entry rather than pasted it.
+pub(crate) fn is_typed(entry: &Entry) -> bool {
+    let text = |part: &epitome_kernel::types::Part| match &part.body {
+        Body::Text(text) if part.speaker == Speaker::Human => directive::is_typed(text),
+        _ => true,
+    };
+    entry.parts.iter().all(text)
+}
+
+/// Texts, read once for many look-ups.
+struct Held {
+    names: BTreeSet<String>,
+    said: String,
+}
+
+impl Held {
+    fn of(texts: impl Iterator<Item = String>) -> Self {
+        let mut out = Self { names: BTreeSet::new(), said: String::from(" ") };
+        for text in texts {
+            for mention in refs::mentions(&text) {
+                out.names.insert(mention.canonical(&text).to_owned());
+            }
+            out.said.push_str(&plain(&text));
+        }
+        out
+    }
+
+    fn names(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    fn says(&self, sentence: &str) -> bool {
+        self.said.contains(&format!(" {}", plain(sentence)))
+    }
+}
+
+/// The words of a text in lower case, each followed by a space.
+fn plain(text: &str) -> String {
+    words::words(text).fold(String::new(), |mut out, range| {
+        out.push_str(&text[range].to_lowercase());
+        out.push(' ');
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::EntryId;
+    use epitome_testkit::chat;
+
+    use super::*;
+
+    #[test]
+    fn facts_are_counted_where_they_still_stand() {
+        let chat = chat()
+            .user("Never touch src/main.rs. The build is slow.")
+            .assistant("I saw a ValueError in run_once.")
+            .user("Is run_once still broken?")
+            .entries();
+        let all: Vec<&Entry> = chat.iter().collect();
+        let facts = Facts::of(&all);
+        assert_eq!(facts.constraints.iter().collect::<Vec<_>>(), ["Never touch src/main.rs."]);
+        assert_eq!(facts.identifiers.iter().collect::<Vec<_>>(), ["run_once"]);
+        let left = [Passage { entry: EntryId(1), text: "I saw a ValueError".into() }];
+        let kept = facts.kept(&all[2..], &left);
+        assert_eq!((kept.constraints, kept.paths, kept.errors), ([0, 1], [0, 1], [0, 1]));
+        assert_eq!((kept.identifiers, kept.recallable), ([1, 1], 1));
+        assert_eq!(facts.kept(&all, &[]).constraints, [1, 1]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What the fields of tool results are worth, by their key.
+//!
+//! Invariant: no key is known by name beyond what its ending says; a conversation teaches the rest
+//! by which values came back in talk and calls.
+
+use crate::tuning::Tuning;
+use crate::weigh::Known;
+
+/// Endings of keys whose values name something.
+const NAMING: &[&str] = &["id", "ids", "number", "code", "name", "key"];
+/// Parts of keys whose values describe rather than name.
+const DESCRIBING: &[&str] =
+    &["time", "date", "at", "status", "zip", "dob", "type", "address", "version"];
+
+/// The factor of each key.
+pub(crate) fn values(names: &[String], known: &[Option<Known>], tuning: &Tuning) -> Vec<f64> {
+    let mut seen = vec![0.0; names.len()];
+    let mut back = vec![0.0; names.len()];
+    for known in known.iter().flatten() {
+        if let Some(key) = known.key {
+            seen[key as usize] += 1.0;
+            back[key as usize] += f64::from(u8::from(known.came_back()));
+        }
+    }
+    names
+        .iter()
+        .zip(seen.iter().zip(&back))
+        .map(|(name, (seen, back))| {
+            tuning.key_floor
+                + (back + prior(name, tuning) * tuning.key_trust) / (seen + tuning.key_trust)
+        })
+        .collect()
+}
+
+/// The share of values expected to come back before any did.
+fn prior(name: &str, tuning: &Tuning) -> f64 {
+    let lower = name.to_lowercase();
+    if NAMING.iter().any(|end| lower.ends_with(end)) {
+        tuning.key_naming
+    } else if DESCRIBING.iter().any(|part| lower.contains(part)) {
+        tuning.key_describing
+    } else {
+        tuning.key_other
+    }
+}

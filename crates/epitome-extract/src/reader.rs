@@ -1,0 +1,139 @@
+//! Numbers the references and words of texts as it meets them.
+//!
+//! Invariant: one spelling has one number for the reader's whole life. Called by [`crate::weigh`].
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::refs::{self, RefKind};
+use crate::words;
+
+/// What one unit mentions, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Features {
+    /// References, each once.
+    pub(crate) refs: Vec<u32>,
+    /// For each reference: the key of the field it stands in.
+    pub(crate) keys: Vec<Option<u32>>,
+    /// Content words, each once.
+    pub(crate) words: Vec<u32>,
+    /// Content words that are no part of a reference.
+    pub(crate) plain: usize,
+}
+
+/// A reference as its first mention showed it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reference {
+    /// What it names.
+    pub(crate) kind: RefKind,
+    /// Whether it is a date.
+    pub(crate) date: bool,
+}
+
+/// Numbers references, words and keys.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    refs: FxHashMap<String, u32>,
+    words: FxHashMap<String, u32>,
+    keys: FxHashMap<String, u32>,
+    /// The references, by number.
+    pub(crate) references: Vec<Reference>,
+    /// The keys of fields, by number.
+    pub(crate) key_names: Vec<String>,
+    stem: String,
+}
+
+impl Reader {
+    /// How many words there are so far.
+    pub(crate) fn word_count(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Reads a text. `fields` says where the values of a row stand; `whole` counts the words of
+    /// references as words too.
+    pub(crate) fn read(
+        &mut self,
+        text: &str,
+        fields: &[(String, Range<usize>)],
+        whole: bool,
+    ) -> Features {
+        let mut out = Features::default();
+        let mentions = refs::mentions(text);
+        for mention in &mentions {
+            let id = self.reference(mention.canonical(text), mention.kind);
+            if !out.refs.contains(&id) {
+                out.refs.push(id);
+                out.keys.push(self.key(fields, mention.range.start));
+            }
+        }
+        let mut next = mentions.iter().peekable();
+        for range in words::words(text) {
+            while next.peek().is_some_and(|mention| mention.range.end <= range.start) {
+                next.next();
+            }
+            let referred = next
+                .peek()
+                .is_some_and(|m| m.range.start <= range.start && m.kind != RefKind::Name);
+            words::stem_into(&text[range.clone()], &mut self.stem);
+            if self.stem.is_empty() || words::is_stop_word(&text[range].to_lowercase()) {
+                continue;
+            }
+            out.plain += usize::from(!referred);
+            if referred && !whole {
+                continue;
+            }
+            let id = self.word();
+            if !out.words.contains(&id) {
+                out.words.push(id);
+            }
+        }
+        out
+    }
+
+    fn reference(&mut self, name: &str, kind: RefKind) -> u32 {
+        if let Some(id) = self.refs.get(name) {
+            return *id;
+        }
+        let id = self.references.len() as u32;
+        self.refs.insert(name.to_owned(), id);
+        self.references.push(Reference { kind, date: refs::is_date(name) });
+        id
+    }
+
+    fn word(&mut self) -> u32 {
+        if let Some(id) = self.words.get(&self.stem) {
+            return *id;
+        }
+        let id = self.words.len() as u32;
+        self.words.insert(self.stem.clone(), id);
+        id
+    }
+
+    fn key(&mut self, fields: &[(String, Range<usize>)], at: usize) -> Option<u32> {
+        let (key, _) = fields.iter().find(|(key, range)| !key.is_empty() && range.contains(&at))?;
+        if let Some(id) = self.keys.get(key) {
+            return Some(*id);
+        }
+        let id = self.key_names.len() as u32;
+        self.keys.insert(key.clone(), id);
+        self.key_names.push(key.clone());
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_meet_and_fields_name_their_key() {
+        let mut reader = Reader::default();
+        let first = reader.read("open /srv/app/src/lib.rs", &[], false);
+        let again = reader.read("src/lib.rs opens", &[], false);
+        assert_eq!(first.refs, again.refs);
+        assert_eq!(first.words, again.words);
+        let row = reader.read("id AB12, to X9Y8", &[("id".into(), 3..7)], false);
+        assert_eq!(row.keys, [Some(0), None]);
+    }
+}

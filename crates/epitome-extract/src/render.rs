@@ -1,0 +1,36 @@
+//! Writes chosen units down as the text of a summary.
+//!
+//! Invariant: units keep their order, and every change of speaker is named.
+
+use epitome_kernel::types::Speaker;
+
+use crate::unit::{Kind, Unit};
+
+/// The chosen units (ascending places) as text. `labels` names the speakers.
+pub(crate) fn render(units: &[Unit], chosen: &[usize], labels: bool) -> String {
+    let mut out = String::new();
+    let mut last: Option<&Unit> = None;
+    for unit in chosen.iter().map(|index| &units[*index]) {
+        if let Some(last) = last {
+            let flows = last.entry == unit.entry
+                && last.kind == Kind::Sentence
+                && unit.kind == Kind::Sentence;
+            out.push(if flows { ' ' } else { '\n' });
+        }
+        if labels && last.is_none_or(|last| last.speaker != unit.speaker) {
+            out.push_str(label(unit.speaker));
+        }
+        out.push_str(&unit.text);
+        last = Some(unit);
+    }
+    out
+}
+
+fn label(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::Human => "User: ",
+        Speaker::Model => "Assistant: ",
+        Speaker::Tool => "Tool: ",
+        Speaker::Harness => "Note: ",
+    }
+}

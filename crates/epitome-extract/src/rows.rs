@@ -1,0 +1,236 @@
+//! JSON texts as rows: one line of `key: value` fields for each object.
+//!
+//! Invariant: keys and scalars keep their spelling and order; what is not JSON is left to
+//! [`crate::split`].
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::split;
+use crate::words::word_count;
+
+/// A row longer than this is cut between fields.
+const ROW_WORDS: usize = 12;
+/// A string longer than this is cut like any other text instead of standing in a row.
+const FIELD_WORDS: usize = 24;
+
+/// One line of fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The line.
+    pub(crate) text: String,
+    /// The key of each field and where its value stands in the line.
+    pub(crate) fields: Vec<(String, Range<usize>)>,
+}
+
+impl Row {
+    /// A line without fields.
+    pub(crate) fn plain(text: String) -> Self {
+        Self { text, fields: Vec::new() }
+    }
+}
+
+/// The rows of a JSON object or array; `None` where the text is neither.
+pub(crate) fn of(text: &str) -> Option<Vec<Row>> {
+    let trimmed = text.trim();
+    if !trimmed.starts_with(['{', '[']) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(trimmed).ok()?;
+    let mut rows = Rows::default();
+    rows.value("", &value);
+    rows.close();
+    Some(rows.out)
+}
+
+/// A call as `tool(key: value, …)`; long text arguments follow as pieces of their own.
+pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<Row>> {
+    let value: Value = serde_json::from_str(arguments).ok()?;
+    let mut rows = Rows::default();
+    match &value {
+        Value::Object(map) => rows.fields(map),
+        other => rows.value("", other),
+    }
+    let mut first = rows.take_row();
+    if !rows.out.is_empty() && first.text.is_empty() {
+        first = rows.out.remove(0);
+    }
+    let shift = tool.len() + 1;
+    first.fields.iter_mut().for_each(|(_, range)| *range = range.start + shift..range.end + shift);
+    first.text = format!("{tool}({})", first.text);
+    let mut out = vec![first];
+    out.append(&mut rows.out);
+    Some(out)
+}
+
+#[derive(Default)]
+struct Rows {
+    out: Vec<Row>,
+    row: Row,
+    words: usize,
+}
+
+impl Rows {
+    fn value(&mut self, key: &str, value: &Value) {
+        match value {
+            Value::Object(map) => {
+                self.close();
+                if !key.is_empty() && !repeats_key(key, map) {
+                    self.row.text.push_str(key);
+                    self.row.text.push_str(": ");
+                }
+                self.fields(map);
+                self.close();
+            }
+            Value::Array(items)
+                if items.iter().all(|item| !item.is_object() && !item.is_array()) =>
+            {
+                self.list(key, items);
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.value(key, item)),
+            Value::String(text) if word_count(text) > FIELD_WORDS || text.contains('\n') => {
+                self.close();
+                let inner = of(text).unwrap_or_else(|| {
+                    split::pieces(text, true)
+                        .into_iter()
+                        .map(|piece| Row::plain(piece.text))
+                        .collect()
+                });
+                self.out.extend(inner);
+            }
+            scalar => self.field(key, &spelled(scalar)),
+        }
+    }
+
+    /// Scalars first, in one row; nested objects after them, each in its own.
+    fn fields(&mut self, map: &Map<String, Value>) {
+        let nested = |value: &Value| {
+            value.as_object().is_some_and(|map| !map.is_empty())
+                || value.as_array().is_some_and(|items| {
+                    items.iter().any(|item| item.is_object() || item.is_array())
+                })
+        };
+        for (key, value) in map.iter().filter(|(_, value)| !nested(value)) {
+            self.value(key, value);
+        }
+        for (key, value) in map.iter().filter(|(_, value)| nested(value)) {
+            self.value(key, value);
+        }
+    }
+
+    fn list(&mut self, key: &str, items: &[Value]) {
+        if items.is_empty() {
+            return;
+        }
+        let mut line = String::new();
+        let mut words = 0;
+        for item in items {
+            let text = spelled(item);
+            words += word_count(&text);
+            if !line.is_empty() {
+                line.push_str(", ");
+            }
+            line.push_str(&text);
+            if words > FIELD_WORDS {
+                self.field(key, &line);
+                line.clear();
+                words = 0;
+            }
+        }
+        if !line.is_empty() {
+            self.field(key, &line);
+        }
+    }
+
+    fn field(&mut self, key: &str, value: &str) {
+        let words = word_count(key) + word_count(value);
+        if self.words > 0 && self.words + words > ROW_WORDS {
+            self.close();
+        }
+        if self.words > 0 {
+            self.row.text.push_str(", ");
+        }
+        if !key.is_empty() {
+            self.row.text.push_str(key);
+            self.row.text.push(' ');
+        }
+        let start = self.row.text.len();
+        self.row.text.push_str(value);
+        self.row.fields.push((key.to_owned(), start..self.row.text.len()));
+        self.words += words.max(1);
+    }
+
+    fn take_row(&mut self) -> Row {
+        self.words = 0;
+        std::mem::take(&mut self.row)
+    }
+
+    /// Ends the row.
+    fn close(&mut self) {
+        if self.words > 0 {
+            let row = self.take_row();
+            self.out.push(row);
+        }
+    }
+}
+
+/// Whether one of the object's own fields says what its key says.
+fn repeats_key(key: &str, map: &Map<String, Value>) -> bool {
+    map.values().any(|value| value.as_str() == Some(key))
+}
+
+fn spelled(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rows: Option<Vec<Row>>) -> Vec<String> {
+        rows.unwrap_or_default().into_iter().map(|row| row.text).collect()
+    }
+
+    #[test]
+    fn objects_become_rows() {
+        let json =
+            r#"{"id": "A1", "flights": [{"from": "X", "price": 12}, {"from": "Y"}], "paid": true}"#;
+        assert_eq!(
+            lines(of(json)),
+            ["id A1, paid true", "flights: from X, price 12", "flights: from Y"]
+        );
+        let rows = of(json).unwrap();
+        let (key, value) = &rows[0].fields[0];
+        assert_eq!((key.as_str(), &rows[0].text[value.clone()]), ("id", "A1"));
+    }
+
+    #[test]
+    fn keys_that_repeat_a_value_are_not_said_twice() {
+        assert_eq!(
+            lines(of(r#"{"cards": {"c_1": {"id": "c_1", "brand": "visa"}}}"#)),
+            ["cards: id c_1, brand visa"]
+        );
+    }
+
+    #[test]
+    fn lists_of_scalars_stay_in_a_field() {
+        assert_eq!(lines(of(r#"["a", 1, null]"#)), ["a, 1, null"]);
+        assert_eq!(of("not json"), None);
+        assert_eq!(of("{not json"), None);
+    }
+
+    #[test]
+    fn calls_name_their_tool() {
+        assert_eq!(
+            lines(call("read", r#"{"path":"a.rs","limit":3}"#)),
+            ["read(path a.rs, limit 3)"]
+        );
+        let edit = lines(call("edit", r#"{"path":"a.rs","new":"let a = 1;\nlet b = 2;"}"#));
+        assert_eq!(edit, ["edit(path a.rs)", "let a = 1;\nlet b = 2;"]);
+        assert_eq!(call("edit", "{broken"), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! Chooses the units that say most for their size.
+//!
+//! Invariant: the cost of what is chosen never exceeds the room, and equal input gives an equal
+//! choice. Greedy maximum coverage with lazy re-evaluation: near-linear in the number of units.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::reader::Features;
+use crate::tuning::Tuning;
+use crate::weigh::Weights;
+
+/// A unit to choose from.
+#[derive(Debug)]
+pub(crate) struct Candidate<'a> {
+    /// What it mentions.
+    pub(crate) features: &'a Features,
+    /// Its size in the unit of the room.
+    pub(crate) cost: u64,
+    /// Multiplies what it mentions.
+    pub(crate) factor: f64,
+    /// Added to what it mentions.
+    pub(crate) bonus: f64,
+    /// Whether it goes on where the candidate before it ends.
+    pub(crate) follows: bool,
+    /// Whether it says nothing without the candidate before it.
+    pub(crate) leans: bool,
+}
+
+/// The indices of the chosen candidates, ascending.
+pub(crate) fn select(
+    candidates: &[Candidate<'_>],
+    weights: &Weights,
+    tuning: &Tuning,
+    room: u64,
+) -> Vec<usize> {
+    let mut selection = Selection::new(candidates, weights, tuning);
+    let mut left = room;
+    while let Some(bid) = selection.heap.pop() {
+        let candidate = &candidates[bid.index];
+        if selection.taken[bid.index] || candidate.cost > left || selection.outbid(&bid) {
+            continue;
+        }
+        if bid.score <= 0.0 {
+            break;
+        }
+        left -= candidate.cost;
+        selection.take(bid.index);
+    }
+    (0..candidates.len()).filter(|index| selection.taken[*index]).collect()
+}
+
+/// What has been said so far, and what is offered next.
+struct Selection<'a> {
+    candidates: &'a [Candidate<'a>],
+    tuning: &'a Tuning,
+    /// What each reference and word still adds.
+    refs: Vec<f64>,
+    words: Vec<f64>,
+    /// Rises where a neighbour was taken.
+    near: Vec<f64>,
+    taken: Vec<bool>,
+    round: u32,
+    heap: BinaryHeap<Bid>,
+}
+
+impl<'a> Selection<'a> {
+    fn new(candidates: &'a [Candidate<'a>], weights: &Weights, tuning: &'a Tuning) -> Self {
+        let mut out = Self {
+            candidates,
+            tuning,
+            refs: weights.refs.clone(),
+            words: weights.words.clone(),
+            near: vec![1.0; candidates.len()],
+            taken: vec![false; candidates.len()],
+            round: 0,
+            heap: BinaryHeap::with_capacity(candidates.len()),
+        };
+        (0..candidates.len())
+            .filter(|index| !candidates[*index].leans)
+            .for_each(|index| out.offer(index));
+        out
+    }
+
+    fn offer(&mut self, index: usize) {
+        let bid = Bid { score: self.score(index), index, round: self.round };
+        self.heap.push(bid);
+    }
+
+    fn score(&self, index: usize) -> f64 {
+        let candidate = &self.candidates[index];
+        let features = candidate.features;
+        let refs: f64 = features.refs.iter().map(|id| self.refs[*id as usize]).sum();
+        let words: f64 = features.words.iter().map(|id| self.words[*id as usize]).sum();
+        let gain = (refs + words) * candidate.factor * self.near[index] + candidate.bonus;
+        gain / (candidate.cost.max(1) as f64).powf(self.tuning.cost_power)
+    }
+
+    /// Whether a bid made in an earlier round is worth less by now than the next one; it is then
+    /// offered again at its present worth.
+    fn outbid(&mut self, bid: &Bid) -> bool {
+        if bid.round == self.round {
+            return false;
+        }
+        let score = self.score(bid.index);
+        let outbid = self.heap.peek().is_some_and(|next| next.score > score);
+        if outbid {
+            self.heap.push(Bid { score, round: self.round, ..*bid });
+        }
+        outbid
+    }
+
+    fn take(&mut self, index: usize) {
+        self.taken[index] = true;
+        self.round += 1;
+        let features = self.candidates[index].features;
+        features.refs.iter().for_each(|id| self.refs[*id as usize] *= self.tuning.repeat);
+        features.words.iter().for_each(|id| self.words[*id as usize] *= self.tuning.word_repeat);
+        let before = self.candidates[index].follows.then(|| index - 1);
+        let after = self.candidates.get(index + 1).filter(|next| next.follows).map(|_| index + 1);
+        for neighbour in [before, after].into_iter().flatten() {
+            self.near[neighbour] = 1.0 + self.tuning.near;
+            let supported = !self.candidates[neighbour].leans || self.taken[neighbour - 1];
+            if !self.taken[neighbour] && supported {
+                self.offer(neighbour);
+            }
+        }
+    }
+}
+
+/// A candidate's worth at the time it was offered.
+struct Bid {
+    score: f64,
+    index: usize,
+    round: u32,
+}
+
+impl Ord for Bid {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then_with(|| other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Bid {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Bid {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Bid {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(refs: &[u32]) -> Features {
+        Features { refs: refs.to_vec(), ..Features::default() }
+    }
+
+    /// Candidates as (references, cost, leans); three references of equal weight.
+    fn check(candidates: &[(&[u32], u64, bool)], room: u64, expected: &[usize]) {
+        let found: Vec<Features> = candidates.iter().map(|(refs, ..)| features(refs)).collect();
+        let candidates: Vec<Candidate<'_>> = candidates
+            .iter()
+            .zip(&found)
+            .map(|((_, cost, leans), features)| Candidate {
+                features,
+                cost: *cost,
+                factor: 1.0,
+                bonus: 0.0,
+                follows: *leans,
+                leans: *leans,
+            })
+            .collect();
+        let weights = Weights { refs: vec![1.0; 3], words: Vec::new() };
+        assert_eq!(select(&candidates, &weights, &Tuning::AGENT, room), expected);
+    }
+
+    #[test]
+    fn what_is_new_beats_what_was_said() {
+        check(&[(&[0, 1], 4, false), (&[0, 1], 4, false), (&[2], 4, false)], 8, &[0, 2]);
+    }
+
+    #[test]
+    fn the_room_is_never_exceeded() {
+        check(&[(&[0], 5, false), (&[1], 5, false), (&[2], 5, false)], 9, &[0]);
+        check(&[(&[0], 5, false)], 4, &[]);
+    }
+
+    #[test]
+    fn what_leans_comes_only_with_its_support() {
+        check(&[(&[0], 9, false), (&[1, 2], 2, true)], 8, &[]);
+        check(&[(&[0], 4, false), (&[1, 2], 2, true)], 8, &[0, 1]);
+    }
+}

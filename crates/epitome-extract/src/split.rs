@@ -1,0 +1,192 @@
+//! Cuts plain text: prose into sentences, everything else into lines.
+//!
+//! Invariant: pieces come in order and every word of the text is in exactly one of them.
+
+use crate::words::word_count;
+
+/// A piece of plain text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// A sentence rather than a line.
+    pub(crate) prose: bool,
+    /// The text; lines are trimmed.
+    pub(crate) text: String,
+}
+
+/// Sentences longer than this are cut at a clause or a space.
+const SENTENCE_WORDS: usize = 40;
+/// Lines longer than this are cut, shorter ones are joined up to about half of it.
+const LINE_WORDS: usize = 24;
+
+/// Cuts a text. `output` says that a tool printed it, so that it is taken as lines even where it
+/// reads like prose.
+pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") {
+            fenced = !fenced;
+            flush(&mut lines, &mut out);
+            continue;
+        }
+        if !fenced && is_prose(trimmed, output) {
+            flush(&mut lines, &mut out);
+            for sentence in sentences(trimmed) {
+                out.push(Piece { prose: true, text: sentence.to_owned() });
+            }
+        } else if trimmed.is_empty() {
+            flush(&mut lines, &mut out);
+        } else {
+            lines.push(trimmed);
+        }
+    }
+    flush(&mut lines, &mut out);
+    out
+}
+
+/// Joins short neighbouring lines and cuts long ones.
+fn flush(lines: &mut Vec<&str>, out: &mut Vec<Piece>) {
+    let mut text = String::new();
+    let mut held = 0;
+    for line in lines.drain(..) {
+        let count = word_count(line);
+        if held > 0 && held + count > LINE_WORDS / 2 {
+            out.push(Piece { prose: false, text: std::mem::take(&mut text) });
+            held = 0;
+        }
+        if count > LINE_WORDS {
+            let cuts = at_most(line, LINE_WORDS);
+            out.extend(cuts.into_iter().map(|cut| Piece { prose: false, text: cut.to_owned() }));
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(line);
+        held += count.max(1);
+    }
+    if !text.is_empty() {
+        out.push(Piece { prose: false, text });
+    }
+}
+
+/// Words separated by single spaces, few signs: a line that a person or model wrote as language.
+fn is_prose(line: &str, output: bool) -> bool {
+    let count = line.split(' ').filter(|word| word.chars().any(char::is_alphabetic)).count();
+    if count < 3 || line.contains("  ") && output {
+        return false;
+    }
+    let signs = line
+        .bytes()
+        .filter(|b| {
+            matches!(b, b'{' | b'}' | b'[' | b']' | b';' | b'=' | b'<' | b'>' | b'|' | b'\\')
+        })
+        .count();
+    let plain = signs * 12 <= line.len();
+    if !output {
+        return plain;
+    }
+    plain
+        && count >= 6
+        && line.ends_with(['.', '!', '?', ':'])
+        && line.starts_with(|c: char| c.is_uppercase())
+}
+
+/// The sentences of a line, none longer than [`SENTENCE_WORDS`].
+pub(crate) fn sentences(line: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let bytes = line.as_bytes();
+    let mut start = 0;
+    for (at, c) in line.char_indices() {
+        let next = at + c.len_utf8();
+        let ends = match c {
+            '.' | '!' | '?' => {
+                bytes.get(next) == Some(&b' ') && !is_abbreviation(&line[start..next])
+            }
+            ';' => bytes.get(next) == Some(&b' ') && word_count(&line[start..next]) > 3,
+            '。' | '！' | '？' => true,
+            _ => false,
+        };
+        if ends {
+            push_sentence(&line[start..next], &mut out);
+            start = next;
+        }
+    }
+    push_sentence(&line[start..], &mut out);
+    out
+}
+
+fn push_sentence<'a>(sentence: &'a str, out: &mut Vec<&'a str>) {
+    let sentence = sentence.trim();
+    if !sentence.is_empty() {
+        out.extend(at_most(sentence, SENTENCE_WORDS));
+    }
+}
+
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.trim_end_matches('.').rsplit([' ', '(']).next().unwrap_or_default();
+    matches!(word, "e.g" | "i.e" | "etc" | "vs" | "Mr" | "Mrs" | "Ms" | "Dr" | "cf" | "approx")
+        || word.len() == 1 && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Cuts a text into pieces of at most `most` words, where it can behind a comma or semicolon.
+fn at_most(text: &str, most: usize) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while word_count(rest) > most {
+        let cut = cut_point(rest, most);
+        if cut == 0 || cut >= rest.len() {
+            break;
+        }
+        out.push(rest[..cut].trim_end());
+        rest = rest[cut..].trim_start();
+    }
+    if !rest.is_empty() {
+        out.push(rest);
+    }
+    out
+}
+
+fn cut_point(text: &str, most: usize) -> usize {
+    let limit = crate::words::words(text).nth(most).map_or(text.len(), |range| range.start);
+    let half = crate::words::words(text).nth(most / 2).map_or(0, |range| range.start);
+    let head = &text[..limit];
+    let clause = head[half..].rfind([',', ';', '|', ')', '}']).map(|at| half + at + 1);
+    clause.or_else(|| head.rfind(' ')).unwrap_or(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let found: Vec<String> = pieces(text, false).into_iter().map(|piece| piece.text).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn prose_becomes_sentences() {
+        check(
+            "Use port 80, e.g. for tests. Never touch main.rs! Is that clear?",
+            &["Use port 80, e.g. for tests.", "Never touch main.rs!", "Is that clear?"],
+        );
+    }
+
+    #[test]
+    fn code_becomes_lines_and_short_ones_join() {
+        check(
+            "```rust\nlet a = 1;\nlet b = 2;\n```\nAll of that is fine now.",
+            &["let a = 1;\nlet b = 2;", "All of that is fine now."],
+        );
+    }
+
+    #[test]
+    fn long_sentences_are_cut_at_a_clause() {
+        let long = format!("{}, {}", "word ".repeat(30).trim(), "more ".repeat(30).trim());
+        let cut = sentences(&long);
+        assert_eq!(cut.len(), 2);
+        assert!(cut[0].ends_with(','), "{cut:?}");
+    }
+}

@@ -1,0 +1,177 @@
+//! From a job to a summary: cut, weigh, choose, write down.
+//!
+//! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
+
+use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary};
+use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
+use rustc_hash::FxHashMap;
+
+use crate::reader::Features;
+use crate::select::{Candidate, select};
+use crate::tuning::Tuning;
+use crate::unit::{Kind, Unit, units};
+use crate::weigh::weigh;
+use crate::{brief, directive, facts, passages, render, supersede};
+
+/// How often a text that came out too large is chosen anew with less room.
+const ATTEMPTS: usize = 8;
+
+/// The extractive summariser: deterministic, needs no model.
+#[derive(Clone, Debug)]
+pub struct Extractive {
+    /// Weights for conversations with tools.
+    pub agent: Tuning,
+    /// Weights for conversations without.
+    pub chat: Tuning,
+}
+
+impl Default for Extractive {
+    fn default() -> Self {
+        Self { agent: Tuning::AGENT, chat: Tuning::CHAT }
+    }
+}
+
+impl Extractive {
+    /// Summarises a job without a runtime.
+    ///
+    /// # Errors
+    ///
+    /// When not even the smallest unit fits.
+    pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        let mut units = live(units(job.entries), job);
+        if job.style == Style::Brief {
+            shorten(&mut units);
+        }
+        let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
+        let (features, weights) = weigh(&units, job.kept, tuning);
+        let candidates = candidates(&units, &features, job, tuning);
+        let mut room = job.most;
+        for _ in 0..ATTEMPTS {
+            let chosen = select(&candidates, &weights, tuning, room);
+            if chosen.is_empty() {
+                break;
+            }
+            let text = render::render(&units, &chosen, true);
+            let size = job.measure.size(&text);
+            if size <= job.most {
+                let left = if job.passages {
+                    passages::left(job.entries, &units, &chosen)
+                } else {
+                    Vec::new()
+                };
+                return Ok(Summary { text, left, ..Summary::default() });
+            }
+            room = room.saturating_sub(size - job.most + 2);
+        }
+        let least = candidates.iter().map(|candidate| candidate.cost).min().unwrap_or(1);
+        Err(SummaryError::TooSmall { most: job.most, least })
+    }
+}
+
+#[async_trait::async_trait]
+impl Summarizer for Extractive {
+    fn name(&self) -> &str {
+        "extractive"
+    }
+
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        self.extract(job)
+    }
+}
+
+/// The entries that say nothing but what a newer one says anew with another value.
+pub fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
+    let units = units(entries);
+    let mut said = vec![(false, false); entries.len()];
+    for (unit, stale) in units.iter().zip(supersede::superseded(&units, &[])) {
+        let (any_stale, any_live) = &mut said[unit.entry];
+        *any_stale |= stale;
+        *any_live |= !stale;
+    }
+    entries
+        .iter()
+        .zip(said)
+        .filter(|(_, said)| *said == (true, false))
+        .map(|(entry, _)| entry.id)
+        .collect()
+}
+
+/// The units that still hold: of equal ones the newest, a person's before anyone's, and nothing
+/// that was said anew with another value.
+fn live(units: Vec<Unit>, job: &SummaryJob<'_>) -> Vec<Unit> {
+    let last = job.entries.last().map(|entry| entry.id);
+    let newer: Vec<&Entry> =
+        job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
+    let stale = supersede::superseded(&units, &self::units(&newer));
+    let mut best: FxHashMap<String, usize> = FxHashMap::default();
+    for (index, unit) in units.iter().enumerate() {
+        let held = best.entry(unit.text.to_lowercase()).or_insert(index);
+        if units[*held].speaker != Speaker::Human || unit.speaker == Speaker::Human {
+            *held = index;
+        }
+    }
+    let mut keep = vec![false; units.len()];
+    best.values().for_each(|index| keep[*index] = !stale[*index]);
+    units.into_iter().zip(keep).filter_map(|(unit, keep)| keep.then_some(unit)).collect()
+}
+
+/// Shortens sentences, a person's orders excepted.
+fn shorten(units: &mut [Unit]) {
+    for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Sentence) {
+        if unit.speaker != Speaker::Human || directive::strength(&unit.text) < 1.0 {
+            unit.text = brief::shorten(&unit.text);
+        }
+    }
+}
+
+/// Whether under 15 % of the conversation comes from tools or is code.
+fn is_chat(units: &[Unit], job: &SummaryJob<'_>) -> bool {
+    let talk: Vec<&Entry> =
+        job.kept.iter().copied().filter(|entry| entry.role != Role::System).collect();
+    let kept = self::units(&talk);
+    let size = |keep: &dyn Fn(&Unit) -> bool| -> usize {
+        units.iter().chain(&kept).filter(|unit| keep(unit)).map(|unit| unit.text.len()).sum()
+    };
+    let tools = size(&|unit| unit.speaker == Speaker::Tool || unit.kind != Kind::Sentence);
+    tools * 100 < size(&|_| true) * 15
+}
+
+fn candidates<'a>(
+    units: &[Unit],
+    features: &'a [Features],
+    job: &SummaryJob<'_>,
+    tuning: &Tuning,
+) -> Vec<Candidate<'a>> {
+    let mut pieces = vec![0u32; job.entries.len()];
+    units.iter().for_each(|unit| pieces[unit.entry] += 1);
+    let typed: Vec<bool> = job.entries.iter().map(|entry| facts::is_typed(entry)).collect();
+    (0..units.len())
+        .map(|index| {
+            let unit = &units[index];
+            let before =
+                index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
+            let orders =
+                unit.speaker == Speaker::Human && unit.kind == Kind::Sentence && typed[unit.entry];
+            let strength = if orders { directive::strength(&unit.text) } else { 0.0 };
+            let spread = (tuning.directive_spread / f64::from(pieces[unit.entry])).min(1.0);
+            Candidate {
+                features: &features[index],
+                cost: job.measure.size(&unit.text) + 1,
+                factor: factor(unit, &features[index], tuning),
+                bonus: strength * tuning.directive * spread,
+                follows: before.is_some(),
+                leans: unit.kind == Kind::Sentence
+                    && before.is_some_and(|b| b.kind == Kind::Sentence && b.text.ends_with(';')),
+            }
+        })
+        .collect()
+}
+
+fn factor(unit: &Unit, features: &Features, tuning: &Tuning) -> f64 {
+    let words = match (features.plain, features.refs.len()) {
+        (0..2, 0) => tuning.empty,
+        (0..2, _) => tuning.bare,
+        _ => 1.0,
+    };
+    words * if unit.speaker == Speaker::Human { tuning.human_unit } else { 1.0 }
+}

@@ -1,0 +1,136 @@
+//! The weights of the selection, in one place.
+//!
+//! Invariant: every number that steers what is kept stands here and nowhere else. They were found
+//! by search over recorded conversations, on the share of later needed references and of answerable
+//! questions; most of them may be doubled or halved without much effect.
+
+/// Weights of the selection for one kind of conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuning {
+    /// Gain is divided by cost to this power.
+    pub cost_power: f64,
+    /// Weight of a reference that is neither a short number nor a name.
+    pub reference: f64,
+    /// Weight of a short number.
+    pub number: f64,
+    /// Weight of a capitalised name.
+    pub name: f64,
+    /// What a reference is still worth after it was said once.
+    pub repeat: f64,
+    /// Weight of a plain word per unit of its rarity.
+    pub word: f64,
+    /// What a plain word is still worth after it was said once.
+    pub word_repeat: f64,
+    /// Whether the words inside references count as words too.
+    pub words_of_references: bool,
+    /// Extra weight per natural logarithm of the entries that mention a reference.
+    pub mentions: f64,
+    /// Factor where the model wrote the reference.
+    pub by_model: f64,
+    /// Factor where it stands in a call's arguments.
+    pub in_call: f64,
+    /// Factor where a person wrote it.
+    pub by_human: f64,
+    /// Factor for dates.
+    pub date: f64,
+    /// Factor for references that stand only as keys of fields.
+    pub as_key: f64,
+    /// Factor of every field, whatever its key.
+    pub key_floor: f64,
+    /// Expected share of values that come back, for keys that name something.
+    pub key_naming: f64,
+    /// The same for keys that describe something.
+    pub key_describing: f64,
+    /// The same for all other keys.
+    pub key_other: f64,
+    /// How many values of a key weigh as much as what is expected of it.
+    pub key_trust: f64,
+    /// Extra weight of the newest references.
+    pub recency: f64,
+    /// Share of the conversation over which that fades.
+    pub recency_share: f64,
+    /// Factor for what the rest of the prompt holds already.
+    pub kept: f64,
+    /// Power of the number of references in the same entry by which a reference is discounted.
+    pub crowd: f64,
+    /// Factor for units with references and hardly a plain word.
+    pub bare: f64,
+    /// Factor for units with neither.
+    pub empty: f64,
+    /// Factor for units that a person wrote.
+    pub human_unit: f64,
+    /// Gain of a sentence in which a person orders or forbids something.
+    pub directive: f64,
+    /// In messages of more pieces than this an order counts less, the more the longer they are.
+    pub directive_spread: f64,
+    /// Extra weight of a unit whose neighbour was chosen.
+    pub near: f64,
+}
+
+impl Tuning {
+    /// For conversations with tools: references lead.
+    pub const AGENT: Self = Self {
+        cost_power: 0.8,
+        reference: 1.6,
+        number: 0.03,
+        name: 0.006,
+        repeat: 0.048,
+        word: 0.006,
+        word_repeat: 0.5,
+        words_of_references: false,
+        mentions: 0.5,
+        by_model: 3.0,
+        in_call: 0.8,
+        by_human: 0.43,
+        date: 0.2,
+        as_key: 1.0,
+        key_floor: 1.2,
+        key_naming: 0.48,
+        key_describing: 0.05,
+        key_other: 0.2,
+        key_trust: 3.0,
+        recency: 0.8,
+        recency_share: 0.9,
+        kept: 0.05,
+        crowd: 0.015,
+        bare: 0.4,
+        empty: 0.05,
+        human_unit: 1.0,
+        directive: 60.0,
+        directive_spread: 1000.0,
+        near: 0.0,
+    };
+
+    /// For conversations without: words count, and who speaks.
+    pub const CHAT: Self = Self {
+        cost_power: 0.9,
+        reference: 8.0,
+        number: 6.25,
+        name: 6.25,
+        repeat: 0.6,
+        word: 0.7,
+        word_repeat: 0.7,
+        words_of_references: true,
+        mentions: 0.0,
+        by_model: 1.0,
+        in_call: 1.0,
+        by_human: 1.0,
+        date: 1.0,
+        as_key: 1.0,
+        key_floor: 0.4,
+        key_naming: 0.35,
+        key_describing: 0.05,
+        key_other: 0.2,
+        key_trust: 3.0,
+        recency: 0.42,
+        recency_share: 0.1,
+        kept: 0.5,
+        crowd: 0.05,
+        bare: 1.0,
+        empty: 0.05,
+        human_unit: 3.0,
+        directive: 20.0,
+        directive_spread: 2.0,
+        near: 0.3,
+    };
+}

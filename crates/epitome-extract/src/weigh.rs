@@ -1,0 +1,186 @@
+//! What each reference and word of a conversation is worth.
+//!
+//! Invariant: weights depend on the conversation alone, never on the order of a hash map. Called
+//! once per summary, before the selection.
+
+use epitome_kernel::types::{Body, Entry, Part, Role, Speaker};
+
+use crate::keys;
+use crate::reader::{Features, Reader, Reference};
+use crate::refs::RefKind;
+use crate::tuning::Tuning;
+use crate::unit::{Kind, Unit};
+
+/// Weights of everything that occurs in a list of units.
+#[derive(Debug, Default)]
+pub(crate) struct Weights {
+    /// Weight of each reference.
+    pub(crate) refs: Vec<f64>,
+    /// Weight of each word.
+    pub(crate) words: Vec<f64>,
+}
+
+/// What is known of one reference.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// In how many entries it stands.
+    entries: u32,
+    last_entry: usize,
+    /// Share of the conversation up to its last mention.
+    last_at: f64,
+    /// The fewest references that stand beside it in one entry.
+    crowd: u32,
+    by_model: bool,
+    in_call: bool,
+    by_human: bool,
+    /// Whether it names a tool.
+    tool: bool,
+    /// Whether it stands only as the key of fields, never as a value.
+    only_key: bool,
+    /// The key of the field in which it stands.
+    pub(crate) key: Option<u32>,
+}
+
+impl Known {
+    /// Whether someone other than a tool mentioned it.
+    pub(crate) fn came_back(&self) -> bool {
+        self.by_model || self.in_call || self.by_human
+    }
+}
+
+/// Reads units and the rest of the prompt, and weighs what the units mention.
+pub(crate) fn weigh(units: &[Unit], kept: &[&Entry], tuning: &Tuning) -> (Vec<Features>, Weights) {
+    let mut reader = Reader::default();
+    let whole = tuning.words_of_references;
+    let features: Vec<Features> =
+        units.iter().map(|unit| reader.read(&unit.text, &unit.fields, whole)).collect();
+    let known = gather(units, &features, reader.references.len());
+    let keys = keys::values(&reader.key_names, &known, tuning);
+    let mut refs: Vec<f64> = known
+        .iter()
+        .zip(&reader.references)
+        .map(|(known, reference)| {
+            let Some(known) = known else { return 0.0 };
+            weight(known, *reference, tuning) * known.key.map_or(1.0, |key| keys[key as usize])
+        })
+        .collect();
+    let mut words = rarity(&features, reader.word_count(), tuning);
+    discount(&mut reader, kept, &mut refs, &mut words, tuning);
+    (features, Weights { refs, words })
+}
+
+fn gather(units: &[Unit], features: &[Features], references: usize) -> Vec<Option<Known>> {
+    let mut crowds = vec![0; units.last().map_or(0, |unit| unit.entry + 1)];
+    for (unit, found) in units.iter().zip(features) {
+        crowds[unit.entry] += found.refs.len() as u32;
+    }
+    let total: usize = units.iter().map(|unit| unit.text.len()).sum::<usize>().max(1);
+    let mut read = 0;
+    let mut known: Vec<Option<Known>> = vec![None; references];
+    for (unit, found) in units.iter().zip(features) {
+        read += unit.text.len();
+        for (place, (&id, &key)) in found.refs.iter().zip(&found.keys).enumerate() {
+            let fact = known[id as usize].get_or_insert(Known {
+                entries: 0,
+                last_entry: usize::MAX,
+                last_at: 0.0,
+                crowd: u32::MAX,
+                by_model: false,
+                in_call: false,
+                by_human: false,
+                tool: false,
+                only_key: true,
+                key: None,
+            });
+            if fact.last_entry != unit.entry {
+                fact.entries += 1;
+                fact.last_entry = unit.entry;
+            }
+            let named = unit.fields.is_empty() || key.is_some();
+            fact.last_at = read as f64 / total as f64;
+            fact.crowd = fact.crowd.min(crowds[unit.entry]);
+            fact.by_model |= unit.speaker == Speaker::Model;
+            fact.in_call |= unit.kind == Kind::Call;
+            fact.by_human |= unit.speaker == Speaker::Human;
+            fact.tool |= unit.kind == Kind::Call && place == 0 && !named;
+            fact.only_key &= !named;
+            fact.key = fact.key.or(key);
+        }
+    }
+    known
+}
+
+fn weight(known: &Known, reference: Reference, tuning: &Tuning) -> f64 {
+    if known.tool {
+        return 0.0; // the tool's schema names it
+    }
+    let factors = [
+        (reference.kind == RefKind::Number, tuning.number),
+        (reference.kind == RefKind::Name, tuning.name),
+        (!matches!(reference.kind, RefKind::Number | RefKind::Name), tuning.reference),
+        (reference.date, tuning.date),
+        (known.only_key, tuning.as_key),
+        (known.by_model, tuning.by_model),
+        (known.in_call, tuning.in_call),
+        (known.by_human, tuning.by_human),
+    ];
+    let factor: f64 =
+        factors.iter().filter(|(holds, _)| *holds).map(|(_, factor)| factor).product();
+    let recency = ((known.last_at - 1.0) / tuning.recency_share).exp();
+    factor
+        * (1.0 + tuning.mentions * f64::from(known.entries).ln())
+        * (1.0 + tuning.recency * recency)
+        * f64::from(known.crowd.max(1)).powf(-tuning.crowd)
+}
+
+fn rarity(features: &[Features], words: usize, tuning: &Tuning) -> Vec<f64> {
+    let mut counts = vec![0u32; words];
+    features.iter().flat_map(|found| &found.words).for_each(|id| counts[*id as usize] += 1);
+    let all = features.len() as f64;
+    counts.iter().map(|count| tuning.word * (1.0 + all / (1.0 + f64::from(*count))).ln()).collect()
+}
+
+/// What the rest of the prompt says already is worth little. The system prompt's plain words do
+/// not count: they are about everything.
+fn discount(
+    reader: &mut Reader,
+    kept: &[&Entry],
+    refs: &mut [f64],
+    words: &mut [f64],
+    tuning: &Tuning,
+) {
+    let (mut ref_kept, mut word_kept) = (vec![false; refs.len()], vec![false; words.len()]);
+    for entry in kept {
+        for text in entry.parts.iter().filter_map(readable) {
+            let found = reader.read(&text, &[], tuning.words_of_references);
+            mark(&found.refs, &mut ref_kept);
+            if entry.role != Role::System {
+                mark(&found.words, &mut word_kept);
+            }
+        }
+    }
+    let apply = |weights: &mut [f64], kept: &[bool]| {
+        weights
+            .iter_mut()
+            .zip(kept)
+            .filter(|(_, kept)| **kept)
+            .for_each(|(weight, _)| *weight *= tuning.kept);
+    };
+    apply(refs, &ref_kept);
+    apply(words, &word_kept);
+}
+
+fn mark(ids: &[u32], kept: &mut [bool]) {
+    for id in ids {
+        if let Some(kept) = kept.get_mut(*id as usize) {
+            *kept = true;
+        }
+    }
+}
+
+fn readable(part: &Part) -> Option<std::borrow::Cow<'_, str>> {
+    match &part.body {
+        Body::Call(call) => Some(format!("{} {}", call.tool, call.arguments).into()),
+        _ => part.text().map(Into::into),
+    }
+}
