@@ -8,32 +8,74 @@ use epitome_kernel::types::{Entry, Passage};
 use crate::unit::Unit;
 use crate::words::word_count;
 
-/// A passage ends at the first unit that fills it up to this many words.
+/// A passage of tool output or code ends before it grows over this many words.
 const WORDS: usize = 80;
+/// The same for talk, where what belongs together stands further apart.
+const TALK_WORDS: usize = 120;
 
-/// The passages of the units that are not `chosen` (ascending places).
-pub(crate) fn left(entries: &[&Entry], units: &[Unit], chosen: &[usize]) -> Vec<Passage> {
+/// The passages of the units that were not `said`. In a `chat`, sentences live by their neighbours:
+/// there, what was said is part of the passages of its entry too.
+pub(crate) fn left(entries: &[&Entry], units: &[Unit], said: &[bool], chat: bool) -> Vec<Passage> {
+    let most = if chat { TALK_WORDS } else { WORDS };
+    let mut broken = vec![false; entries.len()];
+    units
+        .iter()
+        .zip(said)
+        .filter(|(_, said)| !**said)
+        .for_each(|(unit, _)| broken[unit.entry] = true);
+    let wanted = |index: usize| if chat { broken[units[index].entry] } else { !said[index] };
     let mut out: Vec<Passage> = Vec::new();
-    let mut chosen = chosen.iter().copied().peekable();
     let mut words = 0;
-    let mut open = None;
-    for (index, unit) in units.iter().enumerate() {
-        if chosen.next_if_eq(&index).is_some() {
-            continue;
-        }
+    for unit in (0..units.len()).filter(|index| wanted(*index)).map(|index| &units[index]) {
         let more = word_count(&unit.text);
+        let entry = entries[unit.entry].id;
         match out.last_mut() {
-            Some(passage) if open == Some(unit.entry) && words + more <= WORDS => {
+            Some(passage) if passage.entry == entry && words + more <= most => {
                 passage.text.push('\n');
                 passage.text.push_str(&unit.text);
                 words += more;
             }
             _ => {
-                out.push(Passage { entry: entries[unit.entry].id, text: unit.text.clone() });
-                open = Some(unit.entry);
+                out.push(Passage { entry, text: unit.text.clone() });
                 words = more;
             }
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_testkit::chat;
+
+    use super::*;
+    use crate::unit::units;
+
+    fn check(said: [bool; 4], chat_mode: bool, expected: &[&str]) {
+        let entries = chat()
+            .user("One is here. Two is there. Three is gone.")
+            .assistant("Four is new.")
+            .entries();
+        let entries: Vec<&Entry> = entries.iter().collect();
+        let found: Vec<String> = left(&entries, &units(&entries), &said, chat_mode)
+            .into_iter()
+            .map(|p| p.text)
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_was_not_chosen_can_be_found() {
+        check(
+            [false, true, false, false],
+            false,
+            &["One is here.\nThree is gone.", "Four is new."],
+        );
+        check([true; 4], false, &[]);
+    }
+
+    #[test]
+    fn talk_keeps_its_neighbours() {
+        check([false, true, false, true], true, &["One is here.\nTwo is there.\nThree is gone."]);
+    }
 }

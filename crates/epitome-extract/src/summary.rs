@@ -4,7 +4,7 @@
 
 use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::reader::Features;
 use crate::select::{Candidate, select};
@@ -38,11 +38,14 @@ impl Extractive {
     ///
     /// When not even the smallest unit fits.
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let mut units = live(units(job.entries), job);
+        let all = units(job.entries);
+        let places = live(&all, job);
+        let mut units: Vec<Unit> = places.iter().map(|place| all[*place].clone()).collect();
         if job.style == Style::Brief {
             shorten(&mut units);
         }
-        let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
+        let chat = is_chat(&units, job);
+        let tuning = if chat { &self.chat } else { &self.agent };
         let (features, weights) = weigh(&units, job.kept, tuning);
         let candidates = candidates(&units, &features, job, tuning);
         let mut room = job.most;
@@ -55,7 +58,7 @@ impl Extractive {
             let size = job.measure.size(&text);
             if size <= job.most {
                 let left = if job.passages {
-                    passages::left(job.entries, &units, &chosen)
+                    passages::left(job.entries, &all, &said(&all, &places, &chosen), chat)
                 } else {
                     Vec::new()
                 };
@@ -96,13 +99,13 @@ pub fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
         .collect()
 }
 
-/// The units that still hold: of equal ones the newest, a person's before anyone's, and nothing
-/// that was said anew with another value.
-fn live(units: Vec<Unit>, job: &SummaryJob<'_>) -> Vec<Unit> {
+/// The places of the units that still hold: of equal ones the newest, a person's before anyone's,
+/// and nothing that was said anew with another value.
+fn live(units: &[Unit], job: &SummaryJob<'_>) -> Vec<usize> {
     let last = job.entries.last().map(|entry| entry.id);
     let newer: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
-    let stale = supersede::superseded(&units, &self::units(&newer));
+    let stale = supersede::superseded(units, &self::units(&newer));
     let mut best: FxHashMap<String, usize> = FxHashMap::default();
     for (index, unit) in units.iter().enumerate() {
         let held = best.entry(unit.text.to_lowercase()).or_insert(index);
@@ -110,9 +113,16 @@ fn live(units: Vec<Unit>, job: &SummaryJob<'_>) -> Vec<Unit> {
             *held = index;
         }
     }
-    let mut keep = vec![false; units.len()];
-    best.values().for_each(|index| keep[*index] = !stale[*index]);
-    units.into_iter().zip(keep).filter_map(|(unit, keep)| keep.then_some(unit)).collect()
+    let mut places: Vec<usize> = best.into_values().filter(|index| !stale[*index]).collect();
+    places.sort_unstable();
+    places
+}
+
+/// For each unit: whether the summary says it, be it in an equal one's place.
+fn said(all: &[Unit], places: &[usize], chosen: &[usize]) -> Vec<bool> {
+    let texts: FxHashSet<String> =
+        chosen.iter().map(|index| all[places[*index]].text.to_lowercase()).collect();
+    all.iter().map(|unit| texts.contains(&unit.text.to_lowercase())).collect()
 }
 
 /// Shortens sentences, a person's orders excepted.
