@@ -22,5 +22,5 @@ mod weigh;
 mod words;
 
 pub use facts::Facts;
-pub use summary::{Extractive, outdated};
+pub use summary::Extractive;
 pub use tuning::Tuning;

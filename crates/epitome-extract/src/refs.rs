@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// What kind of thing a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RefKind {
+pub(crate) enum RefKind {
     /// A URL.
     Url,
     /// An e-mail address.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
 
-use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary};
+use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary, SummaryKind};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -54,7 +54,7 @@ impl Extractive {
             if chosen.is_empty() {
                 break;
             }
-            let text = render::render(&units, &chosen, true);
+            let text = render::render(&units, &chosen, job.kind == SummaryKind::Checkpoint);
             let size = job.measure.size(&text);
             if size <= job.most {
                 let left = if job.passages {
@@ -77,13 +77,17 @@ impl Summarizer for Extractive {
         "extractive"
     }
 
+    fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
+        outdated(entries)
+    }
+
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
         self.extract(job)
     }
 }
 
 /// The entries that say nothing but what a newer one says anew with another value.
-pub fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
+fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
     let units = units(entries);
     let mut said = vec![(false, false); entries.len()];
     for (unit, stale) in units.iter().zip(supersede::superseded(&units, &[])) {

@@ -1,0 +1,78 @@
+//! What holds for every summary, whatever the conversation and the room.
+
+use std::collections::HashSet;
+
+use epitome_extract::{Extractive, Facts};
+use epitome_kernel::types::{Entry, Role, Style, Summary, SummaryKind, Unit};
+use epitome_kernel::{Gauge, Measure, SummaryError, SummaryJob};
+use epitome_testkit::{FixedCounter, conversation};
+use proptest::prelude::*;
+
+const CHARS: Gauge<'_> = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
+
+fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, SummaryError> {
+    let (kept, covered): (Vec<&Entry>, Vec<&Entry>) =
+        entries.iter().partition(|entry| entry.role == Role::System);
+    Extractive::default().extract(&SummaryJob {
+        kind: SummaryKind::Checkpoint,
+        entries: &covered,
+        kept: &kept,
+        most,
+        measure: &CHARS,
+        style,
+        passages: true,
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+proptest! {
+    #[test]
+    fn summaries_fit_and_invent_nothing(entries in conversation(12), most in 1u64..600, brief: bool) {
+        let style = if brief { Style::Brief } else { Style::Verbatim };
+        let Ok(summary) = extract(&entries, most, style) else { return Ok(()) };
+        prop_assert!(CHARS.size(&summary.text) <= most);
+        let labels = ["user", "assistant", "tool", "note"].map(str::to_owned);
+        let said: HashSet<String> =
+            entries.iter().flat_map(|entry| words(&entry.readable()).collect::<Vec<_>>()).chain(labels).collect();
+        for word in words(&summary.text) {
+            prop_assert!(said.contains(&word), "{word:?} was never said");
+        }
+    }
+
+    #[test]
+    fn equal_jobs_give_equal_bytes(entries in conversation(12), most in 1u64..600) {
+        let first = extract(&entries, most, Style::Verbatim);
+        prop_assert_eq!(&first, &extract(&entries, most, Style::Verbatim));
+    }
+
+    #[test]
+    fn what_a_summary_leaves_out_can_be_found(entries in conversation(12), most in 40u64..600) {
+        let Ok(summary) = extract(&entries, most, Style::Verbatim) else { return Ok(()) };
+        let found: HashSet<String> = summary
+            .left
+            .iter()
+            .flat_map(|passage| words(&passage.text).collect::<Vec<_>>())
+            .chain(words(&summary.text))
+            .collect();
+        for entry in entries.iter().filter(|entry| entry.role != Role::System) {
+            for word in entry.texts().flat_map(|text| words(text).collect::<Vec<_>>()) {
+                prop_assert!(found.contains(&word), "{word:?} is gone");
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_conversation_keeps_all_its_facts(entries in conversation(12)) {
+        let all: Vec<&Entry> = entries.iter().collect();
+        let kept = Facts::of(&all).kept(&all, &[]);
+        for [kept, all] in [kept.constraints, kept.paths, kept.errors, kept.identifiers] {
+            prop_assert_eq!(kept, all);
+        }
+        prop_assert_eq!(kept.recallable, 0);
+    }
+}
