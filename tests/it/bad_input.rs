@@ -54,6 +54,7 @@ fn check(name: &str, lines: &str) {
 fn inputs_that_cannot_be_read() {
     let lines = refusals(&[
         "compress --ratio 4 cut.json",
+        "compress --ratio 4 cut.json --store new.db --output out.json --report report.json",
         "compress --ratio 4 latin1.json",
         "compress --ratio 4 empty.json",
         "compress --ratio 4 line.jsonl",
@@ -123,7 +124,7 @@ fn what_cannot_fit_is_named() {
         "compress --max-tokens 20 good.json",
         "compress --max-chars 50 good.json",
         "compress --max-bytes 90 good.json --output out.json --report report.json",
-        "compress --limit 20 good.json",
+        "compress --limit 20 good.json --store new.db",
     ]);
     check("what_cannot_fit_is_named", &lines);
 }

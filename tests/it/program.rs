@@ -24,6 +24,11 @@ pub(crate) fn path() -> PathBuf {
     program
 }
 
+/// A file that is none of the program's.
+pub(crate) fn read_file(path: impl AsRef<Path>) -> std::io::Result<Vec<u8>> {
+    std::fs::read(path)
+}
+
 /// A folder in which the program runs; nothing outside of it is read or written.
 pub(crate) struct Place(TempDir);
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::measure::{faults, messages, tokens};
-use crate::program::Place;
+use crate::program::{Place, read_file};
 
 /// The files in a folder below the shared one, `None` (and a word about it) without that.
 fn files(folder: &str, ending: &str) -> Option<Vec<PathBuf>> {
@@ -46,7 +46,7 @@ fn quarter(name: &Path, input: &[u8]) -> Result<Value, String> {
 fn recordings_come_out_as_a_quarter() {
     for (folder, ending) in [("data/pi-sessions", ".jsonl"), ("data/swe-agent", ".traj")] {
         for file in files(folder, ending).into_iter().flatten() {
-            let body = quarter(&file, &std::fs::read(&file).unwrap());
+            let body = quarter(&file, &read_file(&file).unwrap());
             assert!(messages(&body.unwrap()).len() > 1, "{}", file.display());
         }
     }
@@ -57,7 +57,7 @@ fn recordings_come_out_as_a_quarter() {
 fn captured_requests_come_out_valid_or_are_refused() {
     let mut done = 0;
     for file in files("captures", ".json").into_iter().flatten() {
-        let capture: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let capture: Value = serde_json::from_slice(&read_file(&file).unwrap()).unwrap();
         let body = &capture["body"];
         if !body["messages"].is_array() {
             continue;
@@ -73,7 +73,7 @@ fn captured_requests_come_out_valid_or_are_refused() {
 #[test]
 fn chats_come_out_as_a_quarter() {
     for file in files("data/tau-bench-airline", ".json").into_iter().flatten() {
-        let cases: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let cases: Value = serde_json::from_slice(&read_file(&file).unwrap()).unwrap();
         for case in cases.as_array().unwrap() {
             quarter(&file, case["traj"].to_string().as_bytes()).unwrap();
         }

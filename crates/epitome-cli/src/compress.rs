@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use epitome::{
-    Compressed, Compressor, Format, Memory, Profile, Report, Sqlite, Style, Target, Window,
-};
+use epitome::{Compressed, Compressor, Format, Memory, Profile, Report, Style, Target, Window};
 
 use crate::fault::{Fault, warn};
 use crate::files::Output;
 use crate::flags::{self, Common, FormatFlag};
+use crate::late::Late;
 use crate::{files, plan, report};
 
 /// Compresses one conversation and writes it in the format it came in, valid for its provider
@@ -167,10 +166,7 @@ fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, F
         None => builder,
         // The plan names the way back as it would, and nothing is written.
         Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
-        Some(path) => {
-            let store = Sqlite::open(path).map_err(|error| Fault::of_new_store(&error))?;
-            builder.store(Arc::new(store), &scope)
-        }
+        Some(path) => builder.store(Arc::new(Late(path.clone())), &scope),
     };
     // The extractive summariser never waits; a runtime is there for those that will.
     let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(Fault::internal)?;

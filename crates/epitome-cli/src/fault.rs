@@ -46,16 +46,9 @@ impl Fault {
             Error::Input(error) => Self::unreadable(format!("{input}: {error}")),
             Error::Conversion { .. } => Self::usage(error),
             Error::CannotFit { .. } => Self { code: CANNOT_FIT, line: format!("{input}: {error}") },
-            Error::Store(error) => Self::of_new_store(&error),
+            Error::Store(error @ StoreError::Newer { .. }) => Self::unreadable(error),
+            Error::Store(error) => Self::usage(error),
             _ => Self::internal(format!("{input}: {error}; nothing was written")),
-        }
-    }
-
-    /// What a store said that was to be written.
-    pub(crate) fn of_new_store(error: &StoreError) -> Self {
-        match error {
-            StoreError::Newer { .. } => Self::unreadable(error),
-            _ => Self::usage(error),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The command `epitome`: arguments to calls, answers to output and exit codes.
 //!
 //! Invariant: it decides nothing about conversations; data goes to standard output, text for
-//! people to standard error, and every fault is one line and a number that `CLI` users rely on.
+//! people to standard error, and every fault is one line and an exit code.
 
 mod args;
 mod bar;
@@ -10,6 +10,7 @@ mod compress;
 mod fault;
 mod files;
 mod flags;
+mod late;
 mod plan;
 mod recall;
 mod report;
