@@ -11,7 +11,9 @@ mod passage;
 mod prefix;
 mod rank;
 mod refs;
+mod relevance;
 mod schema;
+mod select;
 mod sqlite;
 mod terms;
 

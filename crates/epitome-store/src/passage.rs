@@ -10,7 +10,7 @@ use epitome_kernel::{Counter, Departure, Excerpt};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
-use crate::rank::{Piece, Weights, rank};
+use crate::rank::{Piece, rank};
 
 /// A passage on its way into a store.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ pub(crate) fn answer(
         .iter()
         .map(|kept| Piece { text: &kept.text, origin: kept.original, order: kept.order })
         .collect();
-    rank(&pieces, query, budget, counter, &Weights::default())
+    rank(&pieces, query, budget, counter)
         .into_iter()
         .map(|group| {
             let first = &kept[group.pieces[0]];

@@ -5,10 +5,9 @@
 
 use epitome_kernel::Counter;
 use epitome_kernel::types::ContentId;
-use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::refs::each_reference;
-use crate::terms::{Term, Terms, term};
+use crate::relevance::relevance;
+use crate::select::select;
 
 /// A passage as the ranking sees it.
 #[derive(Clone, Copy, Debug)]
@@ -30,184 +29,42 @@ pub(crate) struct Group {
     pub(crate) text: String,
 }
 
-/// The figures of the ranking.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weights {
-    /// How fast repetitions of a term stop to count (BM25 k1).
-    pub(crate) saturation: f64,
-    /// How much long passages are held back (BM25 b).
-    pub(crate) length: f64,
-    /// Exponent on the rarity of a term: in a long query the rare words carry the meaning.
-    pub(crate) rarity: f64,
-    /// What the newest passage gains over the oldest.
-    pub(crate) recency: f64,
-    /// What each doubling (natural logarithm) of references in a passage gains.
-    pub(crate) density: f64,
-    /// What is left of a reference's worth once it was returned.
-    pub(crate) repeat: f64,
-    /// Share of a passage's worth that words alone hold, references aside.
-    pub(crate) words: f64,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Self {
-            saturation: 1.2,
-            length: 0.4,
-            rarity: 1.0,
-            recency: 0.3,
-            density: 0.3,
-            repeat: 0.2,
-            words: 0.3,
-        }
-    }
-}
-
-/// Passages that enter the selection, which is quadratic.
-const CANDIDATES: usize = 400;
-
-/// The excerpts, best first, at most `budget` tokens in all.
+/// The excerpts, best first, at most `budget` tokens in all. A budget that holds no whole passage
+/// gets the beginning of the best.
 pub(crate) fn rank(
     pieces: &[Piece<'_>],
     query: &str,
     budget: u64,
     counter: &dyn Counter,
-    weights: &Weights,
 ) -> Vec<Group> {
-    let scores = scores(pieces, query, weights);
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
-    order.truncate(CANDIDATES);
-    let picked = select(pieces, &scores, &order, budget, counter, weights);
-    join(pieces, picked, budget, counter)
+    let relevance = relevance(pieces, query);
+    let selection = select(pieces, &relevance, budget, counter);
+    if selection.picked.is_empty() {
+        return selection
+            .best
+            .and_then(|at| beginning(pieces, at, budget, counter))
+            .into_iter()
+            .collect();
+    }
+    join(pieces, selection.picked, budget, counter)
 }
 
-/// Relevance, recency and density of every passage.
-fn scores(pieces: &[Piece<'_>], query: &str, weights: &Weights) -> Vec<f64> {
-    let terms = Terms::new();
-    let mut wanted: FxHashMap<Term, usize> = FxHashMap::default();
-    terms.each(query, |word| {
-        let next = wanted.len();
-        wanted.entry(term(word)).or_insert(next);
-    });
-    let mut found: Vec<(usize, usize, f64)> = Vec::new();
-    let mut lengths = Vec::with_capacity(pieces.len());
-    let mut documents = vec![0_f64; wanted.len()];
-    let mut seen = vec![0_f64; wanted.len()];
-    let mut hits = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let mut length = 0_f64;
-        terms.each(piece.text, |word| {
-            length += 1.0;
-            if let Some(&slot) = wanted.get(&term(word)) {
-                if seen[slot] == 0.0 {
-                    hits.push(slot);
-                }
-                seen[slot] += 1.0;
-            }
-        });
-        for slot in hits.drain(..) {
-            found.push((at, slot, seen[slot]));
-            documents[slot] += 1.0;
-            seen[slot] = 0.0;
-        }
-        lengths.push(length);
-    }
-    let count = pieces.len() as f64;
-    let mean = (lengths.iter().sum::<f64>() / count.max(1.0)).max(1.0);
-    let rarity: Vec<f64> = documents
-        .iter()
-        .map(|&df| (1.0 + (count - df + 0.5) / (df + 0.5)).ln().powf(weights.rarity))
+/// As much of a passage as fits, up to the end of a word.
+fn beginning(pieces: &[Piece<'_>], at: usize, budget: u64, counter: &dyn Counter) -> Option<Group> {
+    let text = pieces[at].text;
+    let ends: Vec<usize> = text
+        .match_indices(char::is_whitespace)
+        .map(|(end, _)| end)
+        .filter(|&end| end > 0)
         .collect();
-    let mut scores = vec![0_f64; pieces.len()];
-    for (at, slot, tf) in found {
-        let norm = 1.0 - weights.length + weights.length * lengths[at] / mean;
-        scores[at] +=
-            rarity[slot] * tf * (weights.saturation + 1.0) / (tf + weights.saturation * norm);
-    }
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    for (at, score) in scores.iter_mut().enumerate() {
-        let relevance = if best > 0.0 { *score / best } else { 0.0 };
-        let recency = weights.recency * (at as f64 + 1.0) / count;
-        let mut references = FxHashSet::default();
-        each_reference(pieces[at].text, |reference| {
-            references.insert(reference);
-        });
-        let density = 1.0 + weights.density * (references.len() as f64).max(1.0).ln();
-        *score = (relevance + recency) * density;
-    }
-    scores
+    let fit = ends.partition_point(|&end| counter.count(&text[..end]) <= budget);
+    let text = text[..*ends.get(fit.checked_sub(1)?)?].trim();
+    let fits = !text.is_empty() && counter.count(text) <= budget;
+    fits.then(|| Group { pieces: vec![at], text: text.to_owned() })
 }
 
-/// Takes the passage that brings most that is new, until the budget is full.
-fn select(
-    pieces: &[Piece<'_>],
-    scores: &[f64],
-    order: &[usize],
-    budget: u64,
-    counter: &dyn Counter,
-    weights: &Weights,
-) -> Vec<usize> {
-    let terms = Terms::new();
-    let contents: Vec<(Vec<Term>, Vec<Term>)> = order
-        .iter()
-        .map(|&at| {
-            let (mut words, mut references) = (FxHashSet::default(), FxHashSet::default());
-            terms.each(pieces[at].text, |word| {
-                words.insert(term(word));
-            });
-            each_reference(pieces[at].text, |reference| {
-                references.insert(term(reference));
-            });
-            (words.into_iter().collect(), references.into_iter().collect())
-        })
-        .collect();
-    let mut returned: FxHashSet<Term> = FxHashSet::default();
-    let mut open: Vec<usize> = (0..order.len()).collect();
-    let (mut picked, mut used) = (Vec::new(), 0);
-    let share = |known: &FxHashSet<Term>, items: &[Term]| {
-        if items.is_empty() {
-            return 1.0;
-        }
-        let old = items.iter().filter(|item| known.contains(item)).count() as f64;
-        1.0 - (1.0 - weights.repeat) * old / items.len() as f64
-    };
-    while !open.is_empty() {
-        let mut best: Option<(f64, usize)> = None;
-        for (slot, &candidate) in open.iter().enumerate() {
-            let (words, references) = &contents[candidate];
-            let novelty = if references.is_empty() {
-                share(&returned, words)
-            } else {
-                weights.words * share(&returned, words)
-                    + (1.0 - weights.words) * share(&returned, references)
-            };
-            let gain = scores[order[candidate]] * novelty;
-            if best.is_none_or(|(most, _)| gain > most) {
-                best = Some((gain, slot));
-            }
-        }
-        let Some((_, slot)) = best else { break };
-        let candidate = open.remove(slot);
-        let at = order[candidate];
-        let cost = counter.count(pieces[at].text) + 1;
-        if used + cost > budget {
-            if budget - used < 20 {
-                break;
-            }
-            continue;
-        }
-        used += cost;
-        picked.push(at);
-        let (words, references) = &contents[candidate];
-        returned.extend(words);
-        returned.extend(references);
-    }
-    picked
-}
-
-/// Puts neighbours of the same origin together, each group at the place of its best passage.
-/// Putting texts together may cost tokens, so the last ones picked go if it became too much.
+/// Puts neighbours of the same origin together. Putting texts together may cost tokens, so the
+/// last ones picked go if it became too much.
 fn join(
     pieces: &[Piece<'_>],
     mut picked: Vec<usize>,
@@ -223,22 +80,127 @@ fn join(
     }
 }
 
+/// The groups of what was picked, each at the place of its best passage.
 fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
-    let mut sorted: Vec<usize> = (0..picked.len()).collect();
-    sorted.sort_unstable_by_key(|&place| picked[place]);
+    let mut places: Vec<usize> = (0..picked.len()).collect();
+    places.sort_unstable_by_key(|&place| picked[place]);
     let neighbours = |a: usize, b: usize| {
         let (a, b) = (&pieces[picked[a]], &pieces[picked[b]]);
         a.origin == b.origin && a.order + 1 == b.order
     };
-    let mut groups: Vec<(usize, Group)> = sorted
+    let mut groups: Vec<(usize, Group)> = places
         .chunk_by(|&a, &b| neighbours(a, b))
         .map(|places| {
-            let members: Vec<usize> = places.iter().map(|&place| picked[place]).collect();
-            let texts: Vec<&str> = members.iter().map(|&at| pieces[at].text).collect();
+            let pieces_of: Vec<usize> = places.iter().map(|&place| picked[place]).collect();
+            let texts: Vec<&str> = pieces_of.iter().map(|&at| pieces[at].text).collect();
             let best = places.iter().copied().min().unwrap_or_default();
-            (best, Group { text: texts.join("\n"), pieces: members })
+            (best, Group { text: texts.join("\n"), pieces: pieces_of })
         })
         .collect();
-    groups.sort_by_key(|(best, _)| *best);
+    groups.sort_unstable_by_key(|(best, _)| *best);
     groups.into_iter().map(|(_, group)| group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::Image;
+
+    use super::*;
+
+    /// A word is a token.
+    struct Words;
+
+    impl Counter for Words {
+        fn id(&self) -> &str {
+            "words"
+        }
+
+        fn count(&self, text: &str) -> u64 {
+            text.split_whitespace().count() as u64
+        }
+
+        fn image(&self, _: &Image) -> u64 {
+            0
+        }
+    }
+
+    /// Texts beginning with the same letter and colon come from one original.
+    #[track_caller]
+    fn check(texts: &[&str], query: &str, budget: u64, expected: &[&str]) {
+        let pieces: Vec<Piece<'_>> = texts
+            .iter()
+            .zip(0..)
+            .map(|(text, order)| Piece { text, origin: ContentId::of(&text[..1]), order })
+            .collect();
+        let groups = rank(&pieces, query, budget, &Words);
+        let found: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();
+        assert_eq!(found, expected, "{query:?} within {budget}");
+    }
+
+    #[test]
+    fn what_the_query_names_comes_first() {
+        check(
+            &["a: red apples", "b: green pears", "c: yellow plums", "d: blue grapes"],
+            "are the pears ripe?",
+            3,
+            &["b: green pears"],
+        );
+    }
+
+    #[test]
+    fn a_rare_word_outweighs_common_ones() {
+        check(
+            &[
+                "a: the flight was booked today",
+                "b: the flight was booked again",
+                "c: a walrus came by train",
+                "d: another flight was booked late",
+            ],
+            "was the flight of the walrus booked",
+            6,
+            &["c: a walrus came by train"],
+        );
+    }
+
+    #[test]
+    fn references_that_were_returned_count_little() {
+        check(
+            &[
+                "a: pay with card_1234567",
+                "b: pay by card_1234567",
+                "c: pay by card_7654321",
+                "d: nothing of that kind",
+            ],
+            "pay",
+            9,
+            &["c: pay by card_7654321", "b: pay by card_1234567"],
+        );
+    }
+
+    #[test]
+    fn neighbours_of_one_original_are_joined_in_order() {
+        check(
+            &[
+                "a: one lonely pear that fell far from all others",
+                "b: two pears in a pear tree",
+                "b: three pears",
+                "c: no fruit here",
+            ],
+            "pears",
+            30,
+            &[
+                "b: two pears in a pear tree\nb: three pears",
+                "a: one lonely pear that fell far from all others",
+                "c: no fruit here",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_budget_too_small_for_a_passage_gets_its_beginning() {
+        check(&["a: one two three four"], "three", 3, &["a: one two"]);
+        check(&["a: one two three four"], "three", 0, &[]);
+        check(&["averylongword"], "word", 0, &[]);
+        check(&[], "word", 9, &[]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Chars, Conversation, each_store};
 use epitome_kernel::types::{ContentId, EntryId, Passage};
-use epitome_kernel::{Blob, Departure, StoreError};
+use epitome_kernel::{Blob, Counter, Departure, StoreError};
 use proptest::prelude::*;
 
 #[test]
@@ -199,6 +199,9 @@ fn ten_thousand_passages() {
         }
         let found = store.search("a", "", 250, &Chars).unwrap();
         assert!(!found.is_empty(), "no hit, no fill");
+        let large = store.search("a", "march", 12_000, &Chars).unwrap();
+        let used: u64 = large.iter().map(|excerpt| Chars.count(&excerpt.text)).sum();
+        assert!((11_900..=12_000).contains(&used), "a large budget is used too: {used}");
     });
 }
 
@@ -219,7 +222,7 @@ proptest! {
         each_store(|store| {
             store.keep("a", &departure).unwrap();
             let found = store.search("a", &query, budget, &Chars).unwrap();
-            let used: u64 = found.iter().map(|e| epitome_kernel::Counter::count(&Chars, &e.text)).sum();
+            let used: u64 = found.iter().map(|e| Chars.count(&e.text)).sum();
             assert!(used <= budget, "{used} > {budget}");
             assert_eq!(store.search("a", &query, budget, &Chars).unwrap(), found);
             assert!(found.iter().all(|excerpt| !excerpt.text.is_empty()));
