@@ -1,9 +1,9 @@
 //! Cuts a text to a size: its head and tail around a marker that says what is missing.
 //!
 //! Invariant: a cut is never larger than what was allowed and always smaller than its original.
-//! Called by the draft of a plan.
+//! Called by the draft of a plan, and for the marker behind a digest.
 
-use epitome_types::{ContentId, How, Op, PartId};
+use epitome_types::{ContentId, How, Op, PartId, Passage};
 
 use crate::port::Measure;
 use crate::size::Sizes;
@@ -15,6 +15,27 @@ const TRIES: u32 = 8;
 /// The length of an ordinary line, in bytes.
 const LINE: usize = 120;
 
+/// A part with a shorter text.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub(crate) part: PartId,
+    pub(crate) with: String,
+    pub(crate) how: How,
+    /// The size of `with`, and the most it may have.
+    pub(crate) size: u64,
+    pub(crate) most: u64,
+    /// Whether a digest would be better.
+    pub(crate) digest: bool,
+    /// What a digest leaves out, where its summariser says so.
+    pub(crate) left: Vec<Passage>,
+}
+
+impl Cut {
+    pub(crate) fn op(&self) -> Op {
+        Op::Replace { part: self.part, with: self.with.clone(), how: self.how }
+    }
+}
+
 /// Cuts parts of one thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Cutter<'a> {
@@ -25,6 +46,8 @@ pub(crate) struct Cutter<'a> {
     pub(crate) tokens: &'a Sizes<'a>,
     /// The marker; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub(crate) marker: &'a str,
+    /// The least room of a digest, in tokens.
+    pub(crate) digest_tokens: u64,
 }
 
 impl Cutter<'_> {
@@ -35,9 +58,31 @@ impl Cutter<'_> {
         self.measure(&bare).min(self.sizes.part(part))
     }
 
+    /// What a digest of a part may take, where that with its marker is at most `most`.
+    pub(crate) fn digest_room(&self, part: PartId, most: u64) -> u64 {
+        let Some(text) = self.text(part) else { return 0 };
+        let bare = self.marked(part, text, &ContentId::of(text).short(), "", "");
+        most.saturating_sub(self.measure(&format!("\n{bare}")))
+    }
+
+    /// Whether the room of a cut is worth a digest, by its tokens.
+    pub(crate) fn holds_digest(&self, cut: &Cut) -> bool {
+        let room = self.digest_room(cut.part, cut.most);
+        let worth = self.digest_tokens * self.sizes.part(cut.part);
+        room * self.tokens.part(cut.part) >= worth.max(1)
+    }
+
+    /// A digest with its marker.
+    pub(crate) fn digested(&self, part: PartId, digest: &str) -> Option<String> {
+        let text = self.text(part)?;
+        let left = text.lines().count().saturating_sub(digest.lines().count()).max(1);
+        let kept = self.tokens.gauge().size(digest);
+        Some(format!("{digest}\n{}", self.fill(part, &ContentId::of(text).short(), left, kept)))
+    }
+
     /// Cuts the largest of the parts so that together they take at most `room`; `None` where that
-    /// is not possible. Parts that fit as they are get no op.
-    pub(crate) fn fit(&self, parts: &[PartId], room: u64) -> Option<Vec<Op>> {
+    /// is not possible. Parts that fit as they are stay out.
+    pub(crate) fn fit(&self, parts: &[PartId], room: u64) -> Option<Vec<Cut>> {
         let bounds: Vec<_> =
             parts.iter().map(|&part| (self.least(part), self.sizes.part(part))).collect();
         let at_level =
@@ -56,7 +101,7 @@ impl Cutter<'_> {
 
     /// Cuts a part to at most `most`, and not much less; `None` where it fits as it is or cannot be
     /// made smaller.
-    pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<Op> {
+    pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<Cut> {
         let (text, size) = (self.text(part)?, self.sizes.part(part));
         if size <= most {
             return None;
@@ -88,8 +133,8 @@ impl Cutter<'_> {
             let guess = bytes * most as f64 / now.max(1) as f64;
             bytes = guess.clamp(fits + margin, too_large - margin);
         }
-        let with = best.1;
-        Some(Op::Replace { part, with, how: How::Cut })
+        let (size, with) = best;
+        Some(Cut { part, with, how: How::Cut, size, most, digest: false, left: Vec::new() })
     }
 
     fn text(&self, part: PartId) -> Option<&str> {
@@ -102,18 +147,17 @@ impl Cutter<'_> {
 
     fn marked(&self, part: PartId, text: &str, id: &str, head: &str, tail: &str) -> String {
         let left = &text[head.len()..text.len() - tail.len()];
+        let left = left.trim_matches('\n').lines().count();
         let kept = self.tokens.gauge().size(head) + self.tokens.gauge().size(tail);
-        let marker = fill(
-            self.marker,
-            &[
-                ("lines", &left.trim_matches('\n').lines().count().to_string()),
-                ("tokens", &self.tokens.part(part).saturating_sub(kept).to_string()),
-                ("id", id),
-            ],
-        );
+        let marker = self.fill(part, id, left, kept);
         let pieces = [head.trim_end_matches('\n'), &marker, tail.trim_start_matches('\n')];
         let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         pieces.join("\n")
+    }
+
+    fn fill(&self, part: PartId, id: &str, lines: usize, kept: u64) -> String {
+        let tokens = self.tokens.part(part).saturating_sub(kept).to_string();
+        fill(self.marker, &[("lines", &lines.to_string()), ("tokens", &tokens), ("id", id)])
     }
 }
 

@@ -7,25 +7,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Body, ContentId, EntryId, OffloadReport, Op, PartId, Passage, Plan};
 
-use crate::cut::missing;
+use crate::cut::{Cut, missing};
+use crate::lines;
 use crate::port::{Blob, Departure};
 use crate::size::Sizes;
 use crate::thread::Thread;
 
-/// The text of covered entries as one original: each under a heading with its name.
-pub(crate) fn original_of(thread: &Thread, covers: &[EntryId]) -> String {
-    let mut out = String::new();
-    for entry in covers.iter().filter_map(|&id| thread.entry(id)) {
-        if !out.is_empty() {
-            out.push('\n');
+/// What covered entries are kept as: the one entry itself, or a list with a line for each that
+/// says what it is and, in front, the address of its own original.
+pub(crate) fn original_of(thread: &Thread, covers: &[EntryId], chars: usize) -> String {
+    let entries: Vec<_> = covers.iter().filter_map(|&id| thread.entry(id)).collect();
+    if let [entry] = entries[..] {
+        let text = entry.readable();
+        if !text.is_empty() {
+            return text;
         }
-        out.push_str("## ");
-        out.push_str(&thread.name(entry));
-        out.push('\n');
-        out.push_str(&entry.readable());
-        out.push('\n');
     }
-    out
+    let lines = entries.iter().map(|entry| {
+        let (text, name) = (entry.readable(), thread.name(entry));
+        if text.is_empty() {
+            return format!("{name}\n");
+        }
+        format!("{} {name}: {}\n", ContentId::of(&text).short(), lines::said(entry, chars))
+    });
+    lines.collect()
 }
 
 /// Gathers what a plan takes out.
@@ -34,6 +39,10 @@ pub(crate) struct Leaving<'a> {
     tokens: &'a Sizes<'a>,
     /// The largest piece cut here for search, in bytes; `None` where none are wanted.
     passage_bytes: Option<usize>,
+    /// The most that a line of a list quotes, in characters.
+    line_chars: usize,
+    /// The originals of the parts that were shortened.
+    shortened: BTreeMap<EntryId, Vec<ContentId>>,
     seen: BTreeSet<ContentId>,
     departure: Departure,
     offloaded: Vec<OffloadReport>,
@@ -44,11 +53,14 @@ impl<'a> Leaving<'a> {
         thread: &'a Thread,
         tokens: &'a Sizes<'a>,
         passage_bytes: Option<usize>,
+        line_chars: usize,
     ) -> Self {
         Self {
             thread,
             tokens,
             passage_bytes,
+            line_chars,
+            shortened: BTreeMap::new(),
             seen: BTreeSet::new(),
             departure: Departure::default(),
             offloaded: Vec::new(),
@@ -56,24 +68,24 @@ impl<'a> Leaving<'a> {
     }
 
     /// What a plan takes out. `told` are the pieces that the summariser already cut; entries it
-    /// covers without pieces are cut here.
+    /// covers without pieces are cut here. `cuts` are what the plan's replacements were made from.
     pub(crate) fn gather(
         mut self,
         plan: &Plan,
+        cuts: &[Cut],
         told: Vec<Passage>,
         told_of: &[EntryId],
     ) -> (Departure, Vec<OffloadReport>) {
-        if self.passage_bytes.is_some() {
-            self.departure.passages = told;
-        }
+        self.told(told);
         for op in &plan.ops {
             match op {
                 Op::Summarize(checkpoint) => {
                     let covers = &checkpoint.covers;
                     let ends = covers.first().zip(covers.last());
                     let name = ends.map_or_else(String::new, |(a, b)| format!("{a}-{b}"));
-                    self.blob(checkpoint.id, name, original_of(self.thread, covers));
                     covers.iter().for_each(|&id| self.entry(id, told_of));
+                    let text = original_of(self.thread, covers, self.line_chars);
+                    self.blob(checkpoint.id, name, text);
                 }
                 Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
                 Op::Replace { part, with, .. } => {
@@ -81,18 +93,26 @@ impl<'a> Leaving<'a> {
                     let text = entry.parts[part.part as usize].text().unwrap_or_default();
                     let id = ContentId::of(text);
                     self.blob(id, self.thread.name(entry), text.to_owned());
-                    self.pieces(part.entry, missing(text, with));
+                    match cuts.iter().find(|cut| cut.part == *part) {
+                        Some(cut) if !cut.left.is_empty() => self.told(cut.left.clone()),
+                        _ => self.pieces(part.entry, missing(text, with)),
+                    }
                     if let Some(tool) = self.thread.tool_of(*part) {
                         self.offload(id, tool, self.tokens.part(*part));
                     }
-                    let readable = entry.readable();
-                    self.blob(ContentId::of(&readable), self.thread.name(entry), readable);
+                    self.shortened.entry(part.entry).or_default().push(id);
                 }
                 Op::Insert { .. } => {}
             }
         }
         self.sources();
         (self.departure, self.offloaded)
+    }
+
+    fn told(&mut self, pieces: Vec<Passage>) {
+        if self.passage_bytes.is_some() {
+            self.departure.passages.extend(pieces);
+        }
     }
 
     fn entry(&mut self, id: EntryId, told_of: &[EntryId]) {
@@ -144,16 +164,22 @@ impl<'a> Leaving<'a> {
         }
     }
 
+    /// Where the passages come from. An entry of which one part was shortened is kept as that
+    /// part, for what else it says is still in the prompt.
     fn sources(&mut self) {
-        let mut sources = BTreeMap::new();
-        for passage in &self.departure.passages {
-            if let Some(entry) = self.thread.entry(passage.entry) {
-                sources
-                    .entry(passage.entry)
-                    .or_insert_with(|| (entry.content_id(), self.thread.name(entry)));
-            }
+        let entries: BTreeSet<_> = self.departure.passages.iter().map(|one| one.entry).collect();
+        for entry in entries.into_iter().filter_map(|id| self.thread.entry(id)) {
+            let name = self.thread.name(entry);
+            let address = match self.shortened.get(&entry.id).map(Vec::as_slice) {
+                Some(&[part]) => part,
+                _ => {
+                    let text = entry.readable();
+                    let address = ContentId::of(&text);
+                    self.blob(address, name.clone(), text);
+                    address
+                }
+            };
+            self.departure.sources.push((entry.id, address, name));
         }
-        self.departure.sources =
-            sources.into_iter().map(|(entry, (id, name))| (entry, id, name)).collect();
     }
 }

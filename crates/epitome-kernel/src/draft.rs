@@ -10,44 +10,13 @@ use epitome_types::{
 };
 
 use crate::budget::rewritable;
-use crate::cut::{Cutter, close};
+use crate::cut::{Cut, Cutter, close};
 use crate::departure::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
-use crate::port::Measure;
+use crate::pressure::Pressure;
 use crate::size::Sizes;
 use crate::thread::{Exchange, Thread};
-
-/// How hard the ladder presses by now.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pressure {
-    /// By what the wished-for recent part is multiplied.
-    pub(crate) tail: f64,
-    /// Whether results of the recent part are cut.
-    pub(crate) results: bool,
-    /// Whether exchanges of the recent part become stubs.
-    pub(crate) stubs: bool,
-    /// Whether user messages of the recent part are cut.
-    pub(crate) fold_user: bool,
-    /// Whether the kernel words the checkpoint itself.
-    pub(crate) own_words: bool,
-    /// Whether there is a checkpoint.
-    pub(crate) checkpoint: bool,
-}
-
-impl Pressure {
-    /// None: the main plan.
-    pub(crate) const NONE: Self = Self {
-        tail: 1.0,
-        results: false,
-        stubs: false,
-        fold_user: false,
-        own_words: false,
-        checkpoint: true,
-    };
-    /// The last resort: as many of the newest messages as fit, and no checkpoint.
-    pub(crate) const LAST: Self = Self { checkpoint: false, ..Self::NONE };
-}
 
 /// What a plan is drafted from.
 #[derive(Clone, Copy)]
@@ -58,21 +27,37 @@ pub(crate) struct Ground<'a> {
     /// In the budget's unit.
     pub(crate) sizes: &'a Sizes<'a>,
     pub(crate) tokens: &'a Sizes<'a>,
+    /// By exchange: whether all it says is said anew by a newer one.
+    pub(crate) outdated: &'a [bool],
 }
 
 /// A plan without its summary.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// Cuts and stubs.
-    pub(crate) ops: Vec<Op>,
+    pub(crate) cuts: Vec<Cut>,
+    pub(crate) stubs: Vec<Checkpoint>,
     /// What leaves, oldest first.
     pub(crate) covers: Vec<EntryId>,
-    /// The address of their text.
+    /// The address of what they said.
     pub(crate) id: ContentId,
-    /// What leaves and stands as a stub.
-    pub(crate) stubbed: Vec<EntryId>,
     /// What remains of the budget for a checkpoint's whole message.
     pub(crate) left: u64,
+}
+
+impl Draft {
+    /// What is done but for the summary.
+    pub(crate) fn ops(&self) -> Vec<Op> {
+        let stubs = self.stubs.iter().cloned().map(Op::Summarize);
+        self.cuts.iter().map(Cut::op).chain(stubs).collect()
+    }
+
+    /// What leaves the prompt, with or without a stub in its place, oldest first.
+    pub(crate) fn leaving(&self) -> Vec<EntryId> {
+        let stubbed = self.stubs.iter().flat_map(|stub| &stub.covers);
+        let mut leaving: Vec<_> = self.covers.iter().chain(stubbed).copied().collect();
+        leaving.sort_unstable();
+        leaving
+    }
 }
 
 impl<'a> Ground<'a> {
@@ -82,14 +67,14 @@ impl<'a> Ground<'a> {
             sizes: self.sizes,
             tokens: self.tokens,
             marker: &self.options.texts.marker,
+            digest_tokens: self.options.digest_tokens,
         }
     }
 
     /// Drafts a plan; `None` where not even the floor fits.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
         let mut drafting = Drafting::of_pinned(*self)?;
-        let want = drafting.want(pressure);
-        drafting.take_tail(pressure, want);
+        drafting.take_tail(pressure);
         // Where what is older fits as it is, nothing needs to leave but what is cut from the rest.
         let older = drafting.older();
         if older > 0 && older <= drafting.room() {
@@ -104,11 +89,10 @@ impl<'a> Ground<'a> {
 }
 
 /// One exchange, as a draft keeps it.
-#[derive(Default)]
 struct Kept {
-    ops: Vec<Op>,
+    cuts: Vec<Cut>,
     size: u64,
-    stub: bool,
+    stub: Option<Checkpoint>,
 }
 
 struct Drafting<'a> {
@@ -132,20 +116,20 @@ impl<'a> Drafting<'a> {
         let held = || exchanges.iter().zip(&pinned).filter(|(_, pinned)| **pinned);
         let whole: u64 = held().map(|(exchange, _)| ground.sizes.sum(ids(exchange))).sum();
         let over = ground.sizes.request(whole).saturating_sub(ground.budget.most);
-        let mut ops = Vec::new();
+        let mut cuts = Vec::new();
         if over > 0 {
             let parts: Vec<_> = held()
                 .flat_map(|(exchange, _)| ids(exchange))
                 .flat_map(|id| rewritable(thread, id))
                 .collect();
             let parts_size: u64 = parts.iter().map(|&part| ground.sizes.part(part)).sum();
-            ops = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
+            cuts = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
         }
         let mut drafting =
             Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used: 0 };
         for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
-                let kept = drafting.with_ops(at, &ops);
+                let kept = drafting.with_cuts(at, &cuts);
                 drafting.put(at, kept);
             }
         }
@@ -161,46 +145,51 @@ impl<'a> Drafting<'a> {
         self.ground.sizes.sum(ids(&self.ground.thread.exchanges()[at]))
     }
 
-    fn saved(&self, op: &Op) -> u64 {
-        let Op::Replace { part, with, .. } = op else { return 0 };
-        let now = self.ground.sizes.gauge().size(with);
-        self.ground.sizes.part(*part).saturating_sub(now)
-    }
-
     /// How large the recent part is wished to be.
-    fn want(&self, pressure: Pressure) -> u64 {
-        let (room, options) = (self.room(), self.ground.options);
-        if !pressure.checkpoint || options.keep_recent_messages.is_some() {
-            return room;
-        }
-        let share = room as f64 * options.keep_recent_share * pressure.tail;
-        (share.ceil() as u64).min(room)
+    fn want(&self, share: Option<f64>) -> u64 {
+        let room = self.room();
+        share.map_or(room, |share| ((room as f64 * share).ceil() as u64).min(room))
     }
 
     /// Walks back from the newest exchange until the recent part is as large as wished.
-    fn take_tail(&mut self, pressure: Pressure, want: u64) {
-        // An exchange that cannot be cut small enough may take up to half of the summary's room.
-        let most = want + (self.room() - want) / 2;
-        let wish = self.ground.options.keep_recent_messages.filter(|_| pressure.checkpoint);
+    fn take_tail(&mut self, pressure: Pressure) {
+        let options = self.ground.options;
+        let wish = options.keep_recent_messages.filter(|_| pressure.checkpoint);
         let wish = wish.map(|count| (count as f64 * pressure.tail) as usize);
-        let (mut tail, mut messages, mut newest) = (0, 0, true);
+        let by_share = pressure.checkpoint && wish.is_none();
+        let want = self.want(by_share.then_some(options.keep_recent_share * pressure.tail));
+        // An exchange that cannot be cut small enough may take up to half of the summary's room.
+        let mut most = want + (self.room() - want) / 2;
+        let (mut reached, mut messages, mut newest) = (0, 0, true);
         for at in (0..self.kept.len()).rev() {
             let exchange = &self.ground.thread.exchanges()[at];
-            if self.pinned[at] || exchange.broken {
-                messages += if self.pinned[at] { exchange.entries.len() } else { 0 };
+            if self.pinned[at] {
+                messages += exchange.entries.len();
+                reached += if by_share { self.said(at) } else { 0 };
                 continue;
             }
-            if close(tail, want) || wish.is_some_and(|wish| messages >= wish) {
+            if exchange.broken || self.ground.outdated[at] {
+                continue;
+            }
+            if close(reached, want) || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
-            let Some(kept) = self.fitted(at, want.saturating_sub(tail), most - tail) else { break };
+            let Some(kept) = self.fitted(at, want.saturating_sub(reached), most) else { break };
             // The recent part does not reach further back for what the ladder presses out of it.
-            tail += kept.size;
+            reached += kept.size;
+            most -= kept.size;
             messages += exchange.entries.len();
             let kept = if newest { kept } else { self.pressed(at, kept, pressure) };
             newest = false;
             self.put(at, kept);
         }
+    }
+
+    /// What a pinned exchange adds to the recent part: a system prompt is none of it.
+    fn said(&self, at: usize) -> u64 {
+        let first = self.ground.thread.exchanges()[at].entries.start;
+        let system = self.ground.thread.entries()[first].role == Role::System;
+        self.kept[at].as_ref().filter(|_| !system).map_or(0, |kept| kept.size)
     }
 
     /// The exchanges that nothing is decided about, but for broken ones: those leave.
@@ -216,7 +205,8 @@ impl<'a> Drafting<'a> {
     /// Cuts the recent part anew, so that it takes up to `spare` more.
     fn relax(&mut self, spare: u64) {
         let recent: Vec<_> = (0..self.kept.len())
-            .filter(|&at| !self.pinned[at] && self.kept[at].as_ref().is_some_and(|kept| !kept.stub))
+            .filter(|&at| !self.pinned[at])
+            .filter(|&at| self.kept[at].as_ref().is_some_and(|kept| kept.stub.is_none()))
             .collect();
         let size = |kept: &Option<Kept>| kept.as_ref().map_or(0, |kept| kept.size);
         let now: u64 = recent.iter().map(|&at| size(&self.kept[at])).sum();
@@ -224,16 +214,16 @@ impl<'a> Drafting<'a> {
         let parts: Vec<_> = recent.iter().flat_map(|&at| self.parts(at)).collect();
         let parts_size: u64 = parts.iter().map(|&part| self.ground.sizes.part(part)).sum();
         let room = (parts_size + spare).saturating_sub(cut);
-        if let Some(ops) = self.ground.cutter().fit(&parts, room) {
+        if let Some(cuts) = self.ground.cutter().fit(&parts, room) {
             self.used -= now;
-            recent.iter().for_each(|&at| self.put(at, self.with_ops(at, &ops)));
+            recent.iter().for_each(|&at| self.put(at, self.with_digests(at, &cuts)));
         }
     }
 
     fn keep_older(&mut self) {
         for at in self.undecided().collect::<Vec<_>>() {
             if self.whole(at) <= self.room() {
-                self.put(at, self.with_ops(at, &[]));
+                self.put(at, self.with_cuts(at, &[]));
             }
         }
     }
@@ -248,21 +238,21 @@ impl<'a> Drafting<'a> {
         // A cut that saves less than its marker takes is not worth its loss.
         let marker = parts.iter().map(|&part| cutter.least(part)).max().unwrap_or(0);
         if whole <= most.min(want.saturating_add(marker)) {
-            return Some(Kept { ops: Vec::new(), size: whole, stub: false });
+            return Some(self.with_cuts(at, &[]));
         }
         let fixed = whole - parts.iter().map(|&part| self.ground.sizes.part(part)).sum::<u64>();
         let least = fixed + parts.iter().map(|&part| cutter.least(part)).sum::<u64>();
         // The markers are no part of what was really said.
         let room = want.saturating_add(marker).max(least).min(most).checked_sub(fixed);
         match room.and_then(|room| cutter.fit(&parts, room)) {
-            Some(ops) => Some(self.with_ops(at, &ops)),
+            Some(cuts) => Some(self.with_digests(at, &cuts)),
             None => self.stub(at).filter(|stub| stub.size <= most),
         }
     }
 
     /// An exchange as the ladder leaves it.
     fn pressed(&self, at: usize, kept: Kept, pressure: Pressure) -> Kept {
-        if kept.stub {
+        if kept.stub.is_some() {
             return kept;
         }
         if pressure.stubs
@@ -271,12 +261,12 @@ impl<'a> Drafting<'a> {
             return stub;
         }
         let cutter = self.ground.cutter();
-        let mut ops: BTreeMap<_, _> =
-            kept.ops.iter().filter_map(|op| Some((part_of(op)?, op.clone()))).collect();
+        let mut cuts: BTreeMap<_, _> =
+            kept.cuts.iter().map(|cut| (cut.part, cut.clone())).collect();
         for part in self.parts(at).into_iter().filter(|&part| self.is_squeezed(part, pressure)) {
-            ops.extend(cutter.cut(part, 2 * cutter.least(part)).map(|op| (part, op)));
+            cuts.extend(cutter.cut(part, 2 * cutter.least(part)).map(|cut| (part, cut)));
         }
-        let pressed = self.with_ops(at, &ops.into_values().collect::<Vec<_>>());
+        let pressed = self.with_cuts(at, &cuts.into_values().collect::<Vec<_>>());
         if pressed.size < kept.size { pressed } else { kept }
     }
 
@@ -286,12 +276,22 @@ impl<'a> Drafting<'a> {
     }
 
     /// An exchange with those of the cuts that are its own.
-    fn with_ops(&self, at: usize, ops: &[Op]) -> Kept {
+    fn with_cuts(&self, at: usize, cuts: &[Cut]) -> Kept {
         let entries = &self.ground.thread.exchanges()[at].entries;
-        let own = |op: &&Op| part_of(op).is_some_and(|part| entries.contains(&part.entry.index()));
-        let ops: Vec<_> = ops.iter().filter(own).cloned().collect();
-        let saved: u64 = ops.iter().map(|op| self.saved(op)).sum();
-        Kept { ops, size: self.whole(at).saturating_sub(saved), stub: false }
+        let own = |cut: &&Cut| entries.contains(&cut.part.entry.index());
+        let cuts: Vec<_> = cuts.iter().filter(own).cloned().collect();
+        let size = |cut: &Cut| self.ground.sizes.part(cut.part).saturating_sub(cut.size);
+        let saved: u64 = cuts.iter().map(size).sum();
+        Kept { cuts, size: self.whole(at).saturating_sub(saved), stub: None }
+    }
+
+    /// The same with digests wished for, where there is room for good ones.
+    fn with_digests(&self, at: usize, cuts: &[Cut]) -> Kept {
+        let mut kept = self.with_cuts(at, cuts);
+        let cutter = self.ground.cutter();
+        let digest = kept.cuts.iter().all(|cut| cutter.holds_digest(cut));
+        kept.cuts.iter_mut().for_each(|cut| cut.digest = digest);
+        kept
     }
 
     fn is_squeezed(&self, part: PartId, pressure: Pressure) -> bool {
@@ -307,7 +307,7 @@ impl<'a> Drafting<'a> {
         let entries = &self.ground.thread.entries()[exchange.entries.clone()];
         entries.iter().find(|entry| entry.calls().next().is_some())?;
         let covers: Vec<_> = ids(exchange).collect();
-        let id = ContentId::of(&original_of(self.ground.thread, &covers));
+        let id = self.address(&covers);
         let text = lines::stub(
             entries,
             &self.ground.options.texts,
@@ -318,7 +318,7 @@ impl<'a> Drafting<'a> {
         let stub =
             Checkpoint { id, covers, text, level: Level::Merged, must_keep: MustKeep::default() };
         let smaller = size < self.whole(at);
-        smaller.then(|| Kept { ops: vec![Op::Summarize(stub)], size, stub: true })
+        smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
     }
 
     /// Gives up the oldest messages of the recent part until one of the user's side leads
@@ -335,7 +335,7 @@ impl<'a> Drafting<'a> {
             if leads == Role::System {
                 continue;
             }
-            if leads == Role::User || kept.stub || self.pinned[at] {
+            if leads == Role::User || kept.stub.is_some() || self.pinned[at] {
                 break;
             }
             self.used -= kept.size;
@@ -343,27 +343,24 @@ impl<'a> Drafting<'a> {
         }
     }
 
-    fn finish(self) -> Draft {
+    fn address(&self, covers: &[EntryId]) -> ContentId {
+        let chars = self.ground.options.texts.line_chars;
+        ContentId::of(&original_of(self.ground.thread, covers, chars))
+    }
+
+    fn finish(mut self) -> Draft {
         let left = self.room();
-        let (mut ops, mut covers, mut stubbed) = (Vec::new(), Vec::new(), Vec::new());
-        for (exchange, kept) in self.ground.thread.exchanges().iter().zip(self.kept) {
+        let (mut cuts, mut stubs, mut covers) = (Vec::new(), Vec::new(), Vec::new());
+        for (exchange, kept) in self.ground.thread.exchanges().iter().zip(&mut self.kept) {
             match kept {
                 None => covers.extend(ids(exchange)),
                 Some(kept) => {
-                    stubbed.extend(ids(exchange).filter(|_| kept.stub));
-                    ops.extend(kept.ops);
+                    cuts.append(&mut kept.cuts);
+                    stubs.extend(kept.stub.take());
                 }
             }
         }
-        let id = ContentId::of(&original_of(self.ground.thread, &covers));
-        Draft { ops, covers, id, stubbed, left }
-    }
-}
-
-fn part_of(op: &Op) -> Option<PartId> {
-    match op {
-        Op::Replace { part, .. } => Some(*part),
-        _ => None,
+        Draft { cuts, stubs, id: self.address(&covers), covers, left }
     }
 }
 

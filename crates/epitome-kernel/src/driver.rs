@@ -2,12 +2,13 @@
 //!
 //! Invariant: all decisions are the run's; this only carries questions and answers.
 
-use epitome_types::Budget;
+use epitome_types::{Budget, SummaryKind};
 
+use crate::ask::{Step, Wanted};
 use crate::options::CompressOptions;
 use crate::outcome::Outcome;
 use crate::port::{Counter, Summarizer, SummaryError, SummaryJob};
-use crate::run::{Run, Step};
+use crate::run::Run;
 use crate::thread::Thread;
 
 /// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
@@ -20,15 +21,29 @@ pub async fn compress<'t>(
     summarizers: &[&dyn Summarizer],
 ) -> Outcome<'t> {
     let mut run = Run::new(thread, options, budget, counter, summarizers.len());
+    if let Some(first) = summarizers.first().filter(|_| run.is_needed()) {
+        run = run.outdated(&first.outdated(&thread.entries().iter().collect::<Vec<_>>()));
+    }
     loop {
         let ask = match run.step() {
             Step::Summarize(ask) => ask,
             Step::Done(outcome) => return outcome,
         };
         let gauge = *run.gauge();
-        let entries: Vec<_> = ask.entries.iter().filter_map(|&id| thread.entry(id)).collect();
+        let alone;
+        let (kind, entries) = match &ask.what {
+            Wanted::Checkpoint(ids) => {
+                let entries: Vec<_> = ids.iter().filter_map(|&id| thread.entry(id)).collect();
+                (SummaryKind::Checkpoint, entries)
+            }
+            Wanted::Digest(part) => {
+                alone = thread.alone(*part);
+                (SummaryKind::Digest, alone.iter().collect())
+            }
+        };
         let kept: Vec<_> = ask.kept.iter().collect();
         let job = SummaryJob {
+            kind,
             entries: &entries,
             kept: &kept,
             most: ask.most,

@@ -4,22 +4,26 @@
 //! from [`Thread`] (the snapshot) over [`Run`] (the decisions) to [`View`] (what is sent).
 
 mod apply;
+mod ask;
 mod budget;
 mod check;
 mod cut;
 mod departure;
+mod digest;
 mod draft;
 mod driver;
 mod lines;
 mod options;
 mod outcome;
 mod port;
+mod pressure;
 mod run;
 mod size;
 mod thread;
 mod view;
 
 pub use apply::apply;
+pub use ask::{Ask, Step, Wanted};
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use check::{Fault, PlanError, check};
 pub use driver::compress;
@@ -30,7 +34,7 @@ pub use port::{
     Blob, Counter, Departure, Excerpt, Gauge, Measure, Store, StoreError, Summarizer, SummaryError,
     SummaryJob,
 };
-pub use run::{Ask, Run, Step};
+pub use run::Run;
 pub use size::Sizes;
 pub use thread::{Exchange, Frozen, Pin, Thread};
 pub use view::{Inserted, Item, View};

@@ -43,14 +43,19 @@ pub(crate) fn stub(entries: &[Entry], texts: &Texts, tokens: u64, id: &str) -> S
     fill(&texts.stub, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }
 
-/// Who, and the first line of what was said; then the calls.
+/// Who, and what was said.
 fn line(thread: &Thread, entry: &Entry, chars: usize) -> String {
+    let name = thread.name(entry);
+    let who = name.split_once(' ').map_or(&*name, |(_, who)| who);
+    format!("{who}: {}", said(entry, chars))
+}
+
+/// The first line of what was said; then the calls.
+pub(crate) fn said(entry: &Entry, chars: usize) -> String {
     let first = entry.texts().flat_map(str::lines).find(|line| !line.trim().is_empty());
     let calls = entry.calls().map(|call| quote(call, chars));
     let said: Vec<_> = first.map(|line| clip(line, chars)).into_iter().chain(calls).collect();
-    let name = thread.name(entry);
-    let who = name.split_once(' ').map_or(&*name, |(_, who)| who);
-    format!("{who}: {}", said.join("; "))
+    said.join("; ")
 }
 
 fn quote(call: &Call, chars: usize) -> String {

@@ -13,6 +13,9 @@ pub struct CompressOptions {
     pub keep_recent_messages: Option<usize>,
     /// The share of the prompt below which a compression counts as stalled (SPEC 2.8).
     pub minimum_gain: f64,
+    /// The least room, in tokens, that a text of the recent part is shortened to by a digest;
+    /// where there is less, its beginning and its end stay.
+    pub digest_tokens: u64,
     /// How a summary is worded.
     pub style: Style,
     /// Whether the pieces that leave are wanted for search.
@@ -55,11 +58,15 @@ pub enum Rung {
 }
 
 /// The wording of what the kernel inserts. It names a way back only where there is one (hazard 19).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
     /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
     pub label: String,
-    /// Stands where a text was cut; `{lines}`, `{tokens}` and `{id}` are filled in.
+    /// Opens it where `label` would take more than `label_share` of the checkpoint's room.
+    pub label_short: String,
+    /// The share of a checkpoint's room that its label may take, 0 to 1.
+    pub label_share: f64,
+    /// Stands where a text was shortened; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub marker: String,
     /// Stands for a tool exchange; `{call}`, `{tokens}` and `{id}` are filled in.
     pub stub: String,

@@ -82,11 +82,12 @@ impl<'t> Settled<'_, 't> {
         // A summariser cuts the pieces of what it was shown; where it cut none, the kernel does.
         let told_of: Vec<_> = match self.left.is_empty() {
             true => Vec::new(),
-            false => [&self.draft.covers[..], &self.draft.stubbed].concat(),
+            false => self.draft.leaving(),
         };
-        let leaving =
-            Leaving::new(thread, tokens, options.passages.then_some(options.passage_bytes));
-        let (departure, offloaded) = leaving.gather(&self.plan, self.left, &told_of);
+        let passage_bytes = options.passages.then_some(options.passage_bytes);
+        let leaving = Leaving::new(thread, tokens, passage_bytes, options.texts.line_chars);
+        let cuts = &self.draft.cuts;
+        let (departure, offloaded) = leaving.gather(&self.plan, cuts, self.left, &told_of);
         let mut was = Breakdown { tools: tokens.envelope(), ..Breakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         Compressed {

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use epitome_types::{Budget, ContentId, Entry, EntryId, Image, Passage, Style, Summary, Unit};
+use epitome_types::{
+    Budget, ContentId, Entry, EntryId, Image, Passage, Style, Summary, SummaryKind, Unit,
+};
 
 /// Counts tokens. A count depends on nothing but the text.
 pub trait Counter: Send + Sync {
@@ -36,9 +38,13 @@ pub trait Measure: Send + Sync {
 
 /// What a summariser is asked for.
 pub struct SummaryJob<'a> {
-    /// The entries to stand for, oldest first, with gaps where entries stay in the prompt.
+    /// Whether it stands for entries or for the text of one part.
+    pub kind: SummaryKind,
+    /// The entries to stand for, oldest first, with gaps where entries stay in the prompt. For a
+    /// digest one entry that holds nothing but the part.
     pub entries: &'a [&'a Entry],
-    /// The entries that stay in the prompt beside the summary, oldest first.
+    /// The entries that stay in the prompt beside the summary, oldest first; of a digest, those
+    /// that are pinned.
     pub kept: &'a [&'a Entry],
     /// The most the summary may take, by `measure`.
     pub most: u64,
@@ -62,6 +68,12 @@ pub trait Summarizer: Send + Sync {
     ///
     /// When the summariser cannot answer; the kernel then asks the next one.
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError>;
+
+    /// The entries that say nothing but what a newer one says anew with another value. They are
+    /// not kept for being recent.
+    fn outdated(&self, _entries: &[&Entry]) -> Vec<EntryId> {
+        Vec::new()
+    }
 }
 
 /// Why there is no summary.

@@ -4,44 +4,29 @@
 //! within the budget, or in `CannotFit` exactly when the floor exceeds it (SPEC 2.6, 2.12). Tests
 //! step it by hand; the driver does with summarisers.
 
-use epitome_types::{Budget, Checkpoint, Entry, EntryId, Level, MustKeep, Op, Plan, Summary, Unit};
+use std::collections::BTreeSet;
+
+use epitome_types::{
+    Body, Budget, Checkpoint, Entry, EntryId, Level, MustKeep, Op, PartId, Plan, Summary, Unit,
+};
 
 use crate::apply::apply;
+use crate::ask::{Ask, Step, Wanted};
 use crate::budget::floor;
 use crate::cut::fill;
-use crate::draft::{Draft, Ground, Pressure};
+use crate::digest::{Digest, Digests};
+use crate::draft::{Draft, Ground};
 use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
 use crate::outcome::{Outcome, Settled};
 use crate::port::{Counter, Gauge, Measure, SummaryError};
+use crate::pressure::Pressure;
 use crate::size::Sizes;
 use crate::thread::Thread;
 use crate::view::rewrite;
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
-
-/// What a run needs next.
-#[derive(Debug)]
-pub enum Step<'t> {
-    /// A summary; answered with [`Run::answer`].
-    Summarize(Ask),
-    /// Nothing; the run is over.
-    Done(Outcome<'t>),
-}
-
-/// A summary that is wanted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
-    /// Which summariser of the chain, counted from 0.
-    pub summarizer: usize,
-    /// The entries to stand for, oldest first.
-    pub entries: Vec<EntryId>,
-    /// The entries that stay in the prompt, oldest first, as they will stand there.
-    pub kept: Vec<Entry>,
-    /// The most the text may take, in the budget's unit.
-    pub most: u64,
-}
 
 /// One compression of one thread to a hard budget.
 #[derive(Debug)]
@@ -58,6 +43,9 @@ pub struct Run<'t> {
     /// The rung that is climbed down next.
     rung: usize,
     draft: Option<Draft>,
+    digests: Digests,
+    /// By exchange: whether all it says is said anew by a newer one.
+    outdated: Vec<bool>,
     /// By how much the summary must be smaller than the room that was computed, and how often
     /// that was found out.
     excess: u64,
@@ -95,12 +83,31 @@ impl<'t> Run<'t> {
             pressure: Pressure::NONE,
             rung: 0,
             draft: None,
+            digests: Digests::default(),
+            outdated: vec![false; thread.exchanges().len()],
             excess: 0,
             retries: 0,
             warnings: Vec::new(),
         };
         run.seek_words();
         run
+    }
+
+    /// Names entries that say nothing but what a newer one says anew: they are not kept for being
+    /// recent. Nothing follows for those that are pinned or part of a tool exchange.
+    #[must_use]
+    pub fn outdated(mut self, entries: &[EntryId]) -> Self {
+        let named: BTreeSet<_> = entries.iter().map(|id| id.index()).collect();
+        let all = self.thread.entries();
+        let leaves = |at: usize| named.contains(&at) && !has_tools(&all[at]);
+        let exchanges = self.thread.exchanges().iter();
+        self.outdated = exchanges.map(|one| one.entries.clone().all(leaves)).collect();
+        self
+    }
+
+    /// Whether there is anything to do.
+    pub fn is_needed(&self) -> bool {
+        self.sizes.total() > self.budget.most
     }
 
     /// The gauge of the budget: what sizes the summaries.
@@ -111,14 +118,17 @@ impl<'t> Run<'t> {
     /// Goes on until a summary is needed or the run is over. Asked again before its answer, it
     /// says the same.
     pub fn step(&mut self) -> Step<'t> {
-        if self.sizes.total() <= self.budget.most {
+        if !self.is_needed() {
             return Step::Done(Outcome::NothingToDo { size: self.sizes.total() });
         }
         loop {
-            let Some(draft) = self.draft.take().or_else(|| self.ground().draft(self.pressure))
-            else {
+            let Some(draft) = self.draft.take().or_else(|| self.drafted()) else {
                 return Step::Done(self.cannot_fit());
             };
+            if let Some(ask) = self.ask_digest(&draft) {
+                self.draft = Some(draft);
+                return Step::Summarize(ask);
+            }
             if draft.covers.is_empty() || !self.pressure.checkpoint {
                 match self.settle(&draft, None) {
                     Ok(outcome) => return Step::Done(outcome),
@@ -153,6 +163,10 @@ impl<'t> Run<'t> {
     /// Takes the answer to the last step. `Some` ends the run; otherwise it is stepped on.
     pub fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<Outcome<'t>> {
         let draft = self.draft.take()?;
+        if let Some(part) = self.wanted_digest(&draft) {
+            self.draft = Some(self.digested(draft, part, answer));
+            return None;
+        }
         let most = self.most(&draft);
         let summary = answer.and_then(|summary| {
             if summary.text.trim().is_empty() {
@@ -187,7 +201,14 @@ impl<'t> Run<'t> {
             budget: self.budget,
             sizes: &self.sizes,
             tokens: &self.tokens,
+            outdated: &self.outdated,
         }
+    }
+
+    fn drafted(&self) -> Option<Draft> {
+        let mut draft = self.ground().draft(self.pressure)?;
+        self.digests.put(&mut draft);
+        Some(draft)
     }
 
     fn cannot_fit(&self) -> Outcome<'t> {
@@ -198,17 +219,57 @@ impl<'t> Run<'t> {
     }
 
     fn ask(&self, draft: &Draft, most: u64) -> Ask {
-        let mut entries = [&draft.covers[..], &draft.stubbed].concat();
-        entries.sort_unstable();
+        let entries = draft.leaving();
         let stays = |entry: &&Entry| entries.binary_search(&entry.id).is_err();
         let mut kept: Vec<_> = self.thread.entries().iter().filter(stays).cloned().collect();
-        for op in &draft.ops {
-            let Op::Replace { part, with, .. } = op else { continue };
-            if let Ok(at) = kept.binary_search_by_key(&part.entry, |entry| entry.id) {
-                rewrite(&mut kept[at], *part, with);
+        for cut in &draft.cuts {
+            if let Ok(at) = kept.binary_search_by_key(&cut.part.entry, |entry| entry.id) {
+                rewrite(&mut kept[at], cut.part, &cut.with);
             }
         }
-        Ask { summarizer: self.summarizer, entries, kept, most }
+        Ask { what: Wanted::Checkpoint(entries), summarizer: self.summarizer, kept, most }
+    }
+
+    /// The part whose digest is wanted next, and the most that may take with its marker.
+    fn wanted_digest(&self, draft: &Draft) -> Option<(PartId, u64)> {
+        let asks = self.pressure.checkpoint && !self.pressure.own_words;
+        let cut = self.digests.wanted(draft).filter(|_| asks)?;
+        Some((cut.part, cut.most))
+    }
+
+    fn ask_digest(&self, draft: &Draft) -> Option<Ask> {
+        let (part, most) = self.wanted_digest(draft)?;
+        let pinned = |entry: &&Entry| self.thread.pinned(entry.id).is_some();
+        let kept = self.thread.entries().iter().filter(pinned).cloned().collect();
+        let most = self.ground().cutter().digest_room(part, most);
+        Some(Ask { what: Wanted::Digest(part), summarizer: self.summarizer, kept, most })
+    }
+
+    /// A draft with the answer for one of its texts. A summariser that fails is not asked for
+    /// another digest: the next one is, and without one the cuts stay.
+    fn digested(
+        &mut self,
+        mut draft: Draft,
+        wanted: (PartId, u64),
+        answer: Result<Summary, SummaryError>,
+    ) -> Draft {
+        let (part, most) = wanted;
+        match answer {
+            Ok(summary) => {
+                let digest = Digest::of(summary, part, most, self.ground().cutter());
+                self.digests.keep(wanted, digest);
+            }
+            Err(SummaryError::TooSmall { .. }) => self.digests.keep(wanted, None),
+            Err(error) if self.summarizer + 1 < self.summarizers => {
+                self.next_summarizer(&error.to_string());
+            }
+            Err(error) => {
+                self.warnings.push(format!("large texts are cut, not digested: {error}"));
+                self.digests.stop();
+            }
+        }
+        self.digests.put(&mut draft);
+        draft
     }
 
     /// The most a summary's text may take: what the draft leaves, less the message and its label,
@@ -221,13 +282,19 @@ impl<'t> Run<'t> {
     }
 
     fn label(&self, draft: &Draft) -> String {
+        let texts = &self.options.texts;
         let values = [("id", &*draft.id.short()), ("messages", &draft.covers.len().to_string())];
-        fill(&self.options.texts.label, &values) + "\n"
+        let label = fill(&texts.label, &values) + "\n";
+        let most = draft.left as f64 * texts.label_share;
+        if self.gauge().size(&label) as f64 <= most {
+            return label;
+        }
+        fill(&texts.label_short, &values) + "\n"
     }
 
     /// Completes a draft with its summary and measures the result.
     fn settle(&mut self, draft: &Draft, summary: Option<Summary>) -> Result<Outcome<'t>, Miss> {
-        let mut ops = draft.ops.clone();
+        let mut ops = draft.ops();
         let (mut must_keep, mut left) = (MustKeep::default(), Vec::new());
         if let Some(summary) = summary {
             let level = if self.pressure.own_words { Level::Compact } else { Level::Detailed };
@@ -306,6 +373,15 @@ impl<'t> Run<'t> {
             }
         }
     }
+}
+
+/// Whether an entry calls a tool or answers a call.
+fn has_tools(entry: &Entry) -> bool {
+    entry.parts.iter().any(|part| match &part.body {
+        Body::Call(_) | Body::Result(_) => true,
+        Body::Opaque(opaque) => opaque.calls.is_some() || opaque.answers.is_some(),
+        Body::Text(_) | Body::Thinking(_) | Body::Image(_) => false,
+    })
 }
 
 /// Why a draft did not come to anything.

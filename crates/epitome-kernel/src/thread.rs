@@ -136,6 +136,14 @@ impl Thread {
         self.entry(id.entry)?.parts.get(id.part as usize)
     }
 
+    /// The entry of a part as if it held nothing else.
+    pub fn alone(&self, id: PartId) -> Option<Entry> {
+        let (entry, part) = (self.entry(id.entry)?, self.part(id)?);
+        let parts = vec![Part { within: None, ..part.clone() }];
+        let Entry { id, role, bytes, .. } = *entry;
+        Some(Entry { id, role, parts, bytes, at: entry.at.clone() })
+    }
+
     /// The exchanges, oldest first; together they are all entries.
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
-use epitome_kernel::types::{EntryId, MustKeep, Passage, Summary};
+use epitome_kernel::types::{Entry, EntryId, MustKeep, Passage, Summary, SummaryKind};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 
 /// What a scripted summariser does.
@@ -28,22 +28,50 @@ pub enum Script {
     FailFirst(usize),
 }
 
+/// The entries and the limit of a job.
+type Asked = (Vec<EntryId>, u64);
+
 /// A summariser with a script; it remembers what it was asked.
 #[derive(Debug)]
 pub struct ScriptedSummarizer {
     script: Script,
-    asked: Mutex<Vec<(Vec<EntryId>, u64)>>,
+    digests: Script,
+    outdated: Vec<EntryId>,
+    asked: Mutex<Vec<(SummaryKind, Asked)>>,
 }
 
 impl ScriptedSummarizer {
     /// A summariser that follows a script.
     pub fn new(script: Script) -> Self {
-        Self { script, asked: Mutex::default() }
+        let digests = script.clone();
+        Self { script, digests, outdated: Vec::new(), asked: Mutex::default() }
+    }
+
+    /// Follows another script for digests.
+    #[must_use]
+    pub fn digests(mut self, script: Script) -> Self {
+        self.digests = script;
+        self
+    }
+
+    /// Says that these entries are outdated, whatever it is shown.
+    #[must_use]
+    pub fn outdates(mut self, entries: &[EntryId]) -> Self {
+        self.outdated = entries.to_vec();
+        self
+    }
+
+    /// One like it that was asked nothing yet.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        let Self { script, digests, outdated, .. } = self;
+        Self::new(script.clone()).digests(digests.clone()).outdates(outdated)
     }
 
     /// The entries and the limit of each job so far.
-    pub fn asked(&self) -> Vec<(Vec<EntryId>, u64)> {
-        self.asked.lock().map(|asked| asked.clone()).unwrap_or_default()
+    pub fn asked(&self, kind: SummaryKind) -> Vec<Asked> {
+        let Ok(asked) = self.asked.lock() else { return Vec::new() };
+        asked.iter().filter(|one| one.0 == kind).map(|one| one.1.clone()).collect()
     }
 }
 
@@ -54,13 +82,17 @@ impl Summarizer for ScriptedSummarizer {
     }
 
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let mut turn = 0;
+        let turn = self.asked(job.kind).len();
         if let Ok(mut asked) = self.asked.lock() {
-            turn = asked.len();
-            asked.push((job.entries.iter().map(|entry| entry.id).collect(), job.most));
+            let entries = job.entries.iter().map(|entry| entry.id).collect();
+            asked.push((job.kind, (entries, job.most)));
         }
         let failed = || Err(SummaryError::Failed("scripted".to_owned()));
-        match &self.script {
+        let script = match job.kind {
+            SummaryKind::Checkpoint => &self.script,
+            SummaryKind::Digest => &self.digests,
+        };
+        match script {
             Script::Fill => Ok(fill(job)),
             Script::Say(text) => Ok(Summary { text: text.clone(), ..Summary::default() }),
             Script::Fail => failed(),
@@ -75,6 +107,10 @@ impl Summarizer for ScriptedSummarizer {
             Script::FailFirst(times) if turn < *times => failed(),
             Script::Least(_) | Script::FailFirst(_) => Ok(fill(job)),
         }
+    }
+
+    fn outdated(&self, _entries: &[&Entry]) -> Vec<EntryId> {
+        self.outdated.clone()
     }
 }
 
@@ -132,6 +168,7 @@ mod tests {
         let entries = chat().user("one two three").assistant("four five").entries();
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let job = SummaryJob {
+            kind: SummaryKind::Checkpoint,
             entries: &entries.iter().collect::<Vec<_>>(),
             kept: &[],
             most: 4,
@@ -144,6 +181,7 @@ mod tests {
         assert_eq!(summary.text, "one two three four");
         assert_eq!(gauge.size(&summary.text), 4);
         assert_eq!(summary.left, [Passage { entry: EntryId(1), text: "five".to_owned() }]);
-        assert_eq!(filler.asked(), [(vec![EntryId(0), EntryId(1)], 4)]);
+        assert_eq!(filler.asked(SummaryKind::Checkpoint), [(vec![EntryId(0), EntryId(1)], 4)]);
+        assert_eq!(filler.asked(SummaryKind::Digest), []);
     }
 }

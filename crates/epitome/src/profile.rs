@@ -97,12 +97,15 @@ impl Profile {
             keep_recent_share: compress.keep_recent_share,
             keep_recent_messages: compress.keep_recent_messages,
             minimum_gain: compress.minimum_gain,
+            digest_tokens: compress.digest_tokens,
             style: compress.style.into(),
             passages: stored,
             passage_bytes: compress.passage_bytes,
             ladder: compress.ladder.iter().copied().map(Into::into).collect(),
             texts: Texts {
                 label: words.label.clone(),
+                label_short: words.label_short.clone(),
+                label_share: compress.label_share,
                 marker: words.marker.clone(),
                 stub: words.stub.clone(),
                 line_chars: compress.line_chars,
@@ -170,6 +173,8 @@ pub(crate) struct Compress {
     keep_recent_share: f64,
     #[serde(default)]
     pub(crate) keep_recent_messages: Option<usize>,
+    digest_tokens: u64,
+    label_share: f64,
     minimum_gain: f64,
     passage_bytes: usize,
     line_chars: usize,
@@ -189,6 +194,7 @@ pub(crate) struct Wording {
 #[serde(deny_unknown_fields)]
 struct Words {
     label: String,
+    label_short: String,
     marker: String,
     stub: String,
 }
@@ -281,10 +287,12 @@ mod tests {
     #[test]
     fn only_what_is_stored_names_a_way_back() {
         let texts = Profile::default().options.texts;
-        let Words { label, marker, stub } = &texts.stored;
+        let Words { label, label_short, marker, stub } = &texts.stored;
         assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
-        let Words { label, marker, stub } = &texts.bare;
-        assert!([label, marker, stub].iter().all(|text| !text.contains("recall")));
+        assert!(label_short.contains("{id}"));
+        let Words { label, label_short, marker, stub } = &texts.bare;
+        let bare = [label, label_short, marker, stub];
+        assert!(bare.iter().all(|text| !text.contains("recall") && !text.contains("{id}")));
     }
 
     fn check_refused(text: &str, expected: &str) {

@@ -1,13 +1,13 @@
 //! What the tests share: sizes, options, and what must hold of every view.
 
 use epitome_kernel::types::{
-    Body, Budget, Edit, Entry, EntryId, Part, PartId, Speaker, Style, Unit,
+    Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Style, Unit,
 };
 use epitome_kernel::{
     CompressOptions, Compressed, Envelope, Gauge, Outcome, Pin, Rung, Sizes, Summarizer, Texts,
     Thread, View, compress,
 };
-use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
+use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, now};
 
 pub(crate) const LADDER: [Rung; 8] = [
     Rung::Results,
@@ -34,12 +34,15 @@ pub(crate) fn options() -> CompressOptions {
         keep_recent_share: 0.5,
         keep_recent_messages: None,
         minimum_gain: 0.05,
+        digest_tokens: 24,
         style: Style::Verbatim,
         passages: true,
         passage_bytes: 400,
         ladder: LADDER.to_vec(),
         texts: Texts {
             label: "[{messages} earlier messages, {id}]".to_owned(),
+            label_short: "[{id}]".to_owned(),
+            label_share: 0.1,
             marker: "[{lines} lines, {tokens} tokens: {id}]".to_owned(),
             stub: "[{call}: {tokens} tokens, {id}]".to_owned(),
             line_chars: 60,
@@ -48,6 +51,22 @@ pub(crate) fn options() -> CompressOptions {
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
     }
+}
+
+pub(crate) fn lines(count: usize) -> String {
+    (0..count).map(|line| format!("line {line} of some file that was read\n")).collect()
+}
+
+pub(crate) fn session() -> Chat {
+    let start =
+        chat().system("Follow the rules.").user("Please look into the failing parser test.");
+    let turns = (0..8).fold(start, |chat, turn| {
+        chat.assistant("I will read the next file.")
+            .call("read", &format!(r#"{{"path":"src/file{turn}.rs"}}"#))
+            .result(&lines(20 + turn))
+            .assistant("That file is fine, the cause is elsewhere.")
+    });
+    turns.user("Now fix it, please.").assistant("I fixed it.")
 }
 
 /// Runs a compression with one scripted summariser.
@@ -161,5 +180,25 @@ fn set(entry: &mut Entry, part: PartId, text: &str) {
         Body::Text(old) => *old = text.to_owned(),
         Body::Result(result) => result.text = text.to_owned(),
         other => panic!("{other:?} has no text"),
+    }
+}
+
+/// Every text of an entry that left, and the original of every text that was cut, is in a blob.
+pub(crate) fn assert_recorded(thread: &Thread, done: &Compressed<'_>) {
+    let blobs: String = done.departure.blobs.iter().map(|blob| &*blob.text).collect();
+    let has = |text: &str| blobs.contains(text.trim_end_matches('\n'));
+    for entry in thread.entries().iter().filter(|entry| !done.view.keeps(entry.id)) {
+        assert!(entry.texts().all(has), "{} left unrecorded", entry.id);
+    }
+    for op in &done.plan.ops {
+        let Op::Replace { part, .. } = op else { continue };
+        let text = thread.part(*part).and_then(Part::text).expect("a text");
+        assert!(has(text), "{part:?} was shortened unrecorded");
+    }
+    for (entry, id, _) in &done.departure.sources {
+        assert!(done.departure.blobs.iter().any(|blob| blob.id == *id), "{entry} has no original");
+    }
+    for passage in &done.departure.passages {
+        assert!(done.departure.sources.iter().any(|source| source.0 == passage.entry));
     }
 }

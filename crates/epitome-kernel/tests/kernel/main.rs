@@ -1,6 +1,8 @@
 //! The kernel's tests over whole conversations.
 
 #[cfg(test)]
+mod digest;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod plan;
@@ -8,5 +10,7 @@ mod plan;
 mod run;
 #[cfg(test)]
 mod size;
+#[cfg(test)]
+mod tail;
 #[cfg(test)]
 mod thread;

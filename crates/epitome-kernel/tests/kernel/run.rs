@@ -1,30 +1,18 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
-use epitome_kernel::types::{Budget, EntryId, Image, Op, Unit};
+use epitome_kernel::types::{Budget, EntryId, Image, Op, PartId, SummaryKind, Unit};
 use epitome_kernel::{
-    Ask, CompressOptions, Counter, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread, compress,
+    Ask, CompressOptions, Counter, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread, Wanted,
+    compress,
 };
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::help::{assert_sound, compressed, options, run, run_with, sizes, texts, tokens};
-
-fn lines(count: usize) -> String {
-    (0..count).map(|line| format!("line {line} of some file that was read\n")).collect()
-}
-
-fn session() -> Chat {
-    let start =
-        chat().system("Follow the rules.").user("Please look into the failing parser test.");
-    let turns = (0..8).fold(start, |chat, turn| {
-        chat.assistant("I will read the next file.")
-            .call("read", &format!(r#"{{"path":"src/file{turn}.rs"}}"#))
-            .result(&lines(20 + turn))
-            .assistant("That file is fine, the cause is elsewhere.")
-    });
-    turns.user("Now fix it, please.").assistant("I fixed it.")
-}
+use crate::help::{
+    assert_recorded, assert_sound, compressed, lines, options, run, run_with, session, sizes,
+    texts, tokens,
+};
 
 #[test]
 fn within_the_budget_there_is_nothing_to_do() {
@@ -43,21 +31,22 @@ fn the_recent_part_fills_its_share_and_the_summary_the_rest() {
     let done = compressed(run(&thread, &options, budget, &Script::Fill));
     assert_sound(&thread, &done.view);
     let sizes = sizes(&thread, Unit::Tokens);
-    let pinned: u64 = sizes.sum([EntryId(0), EntryId(26)]);
+    let [system, typed] = [EntryId(0), EntryId(26)].map(|id| sizes.entry(id));
     let checkpoints = done.by[1].checkpoints;
-    let tail = done.size[1] - pinned - checkpoints;
-    assert!(tail >= (800 - pinned) / 2, "the tail has {tail}");
+    let tail = done.size[1] - system - checkpoints;
+    assert!(tail >= (800 - system - typed) / 2, "the tail has {tail}");
     assert!(done.size[1] > 780, "{} of 800 used", done.size[1]);
     assert_eq!(done.checkpoints.len(), 1);
     assert!(done.plan.ops.iter().any(|op| matches!(op, Op::Replace { .. })), "one result is cut");
 }
 
 #[test]
-fn a_large_newest_result_keeps_its_head_and_tail_around_a_marker() {
+fn without_a_digest_a_large_result_keeps_its_head_and_tail_around_a_marker() {
     let chat = chat().user("look").assistant("before").user("read it").call("cat", "{}");
     let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
     let options = options();
-    let done = compressed(run(&thread, &options, tokens(400), &Script::Fill));
+    let summarizer = ScriptedSummarizer::new(Script::Fill).digests(Script::Empty);
+    let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
     let result = texts(&done.view).pop().expect("the result");
     assert!(result.starts_with("line 0 of some file that was read\nline 1 "), "{result}");
     assert!(result.ends_with("line 199 of some file that was read"), "{result}");
@@ -117,7 +106,10 @@ fn a_summariser_that_fails_is_followed_by_the_next() {
     let (bad, good) =
         (ScriptedSummarizer::new(Script::Empty), ScriptedSummarizer::new(Script::Fill));
     let done = compressed(run_with(&thread, &options, tokens(600), &[&bad, &good]));
-    assert_eq!((bad.asked().len(), good.asked().len()), (1, 1));
+    assert_eq!(
+        (bad.asked(SummaryKind::Checkpoint).len(), good.asked(SummaryKind::Checkpoint).len()),
+        (1, 1)
+    );
     assert_eq!(done.warnings.len(), 1);
     assert!(done.warnings[0].contains("the summary is empty"), "{:?}", done.warnings);
 }
@@ -140,7 +132,8 @@ fn too_little_room_goes_down_the_ladder() {
     options.ladder = vec![Rung::Results, Rung::SmallerTail];
     let summarizer = ScriptedSummarizer::new(Script::Least(300));
     let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
-    let rooms: Vec<_> = summarizer.asked().iter().map(|(_, most)| *most).collect();
+    let rooms: Vec<_> =
+        summarizer.asked(SummaryKind::Checkpoint).iter().map(|(_, most)| *most).collect();
     assert!(rooms.is_sorted() && rooms.len() > 1, "{rooms:?}");
     assert_eq!(done.checkpoints.len(), 1);
 }
@@ -165,7 +158,9 @@ fn a_run_is_stepped_by_hand() {
     let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
     let Step::Summarize(again) = run.step() else { panic!("no summary is asked for") };
     assert_eq!(ask, again);
-    let Ask { entries, kept, most, .. } = ask;
+    let Ask { what: Wanted::Checkpoint(entries), kept, most, .. } = ask else {
+        panic!("a digest is asked for")
+    };
     assert_eq!(entries.len() + kept.len(), thread.entries().len());
     assert!(run.answer(Err(SummaryError::TooSmall { most, least: most + 1 })).is_none());
     let Step::Summarize(second) = run.step() else { panic!("no summary is asked for") };
@@ -213,7 +208,8 @@ fn what_joining_adds_is_taken_off_the_next_summary() {
     let outcome = now(compress(&thread, &options, tokens(900), &Joining, &[&summarizer]));
     let done = compressed(outcome);
     assert!(done.size[1] <= 900);
-    let rooms: Vec<_> = summarizer.asked().iter().map(|(_, most)| *most).collect();
+    let rooms: Vec<_> =
+        summarizer.asked(SummaryKind::Checkpoint).iter().map(|(_, most)| *most).collect();
     let taken_off = rooms[0] - rooms.last().expect("a job");
     assert_eq!(taken_off, 3, "the end of the label's line: {rooms:?}");
     assert_eq!(done.warnings, [""; 0]);
@@ -225,8 +221,11 @@ fn the_summariser_sees_what_stays_as_it_will_stand() {
     let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
     let options = options();
     let mut run = Run::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
+    let Step::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
+    assert_eq!(ask.what, Wanted::Digest(PartId { entry: EntryId(4), part: 0 }));
+    assert!(run.answer(Err(SummaryError::TooSmall { most: ask.most, least: 1 })).is_none());
     let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
-    assert_eq!(ask.entries, [EntryId(0), EntryId(1)]);
+    assert_eq!(ask.what, Wanted::Checkpoint(vec![EntryId(0), EntryId(1)]));
     let result = ask.kept.last().expect("the result").readable();
     assert!(result.starts_with("line 0") && result.contains("\n["), "{result}");
 }
@@ -251,30 +250,6 @@ fn units() -> impl Strategy<Value = Unit> {
     prop_oneof![Just(Unit::Tokens), Just(Unit::Chars), Just(Unit::Bytes)]
 }
 
-/// Every text of an entry that left, and the original of every text that was cut, is in a blob.
-fn assert_recorded(thread: &Thread, done: &epitome_kernel::Compressed<'_>) {
-    let blobs: String = done.departure.blobs.iter().map(|blob| &*blob.text).collect();
-    for entry in thread.entries() {
-        let cut = done
-            .plan
-            .ops
-            .iter()
-            .any(|op| matches!(op, Op::Replace { part, .. } if part.entry == entry.id));
-        if done.view.keeps(entry.id) && !cut {
-            continue;
-        }
-        for text in entry.texts() {
-            assert!(blobs.contains(text.trim_end_matches('\n')), "{} left unrecorded", entry.id);
-        }
-    }
-    for (entry, id, _) in &done.departure.sources {
-        assert!(done.departure.blobs.iter().any(|blob| blob.id == *id), "{entry} has no original");
-    }
-    for passage in &done.departure.passages {
-        assert!(done.departure.sources.iter().any(|source| source.0 == passage.entry));
-    }
-}
-
 proptest! {
     #[test]
     fn every_run_ends_within_its_budget_or_names_the_floor(
@@ -282,7 +257,8 @@ proptest! {
         share in 0.0..1.2_f64,
         keep in prop::option::weighted(0.3, 0..12_usize),
         tail in 0.0..1.0_f64,
-        script in scripts(),
+        scripts in (scripts(), scripts()),
+        outdated in vec(0..60_u32, 0..8),
         ladder in ladders(),
         unit in units(),
     ) {
@@ -295,8 +271,11 @@ proptest! {
             ladder,
             ..options()
         };
-        let outcome = run(&thread, &options, budget, &script);
-        let same = run(&thread, &options, budget, &script);
+        let outdated: Vec<_> = outdated.into_iter().map(EntryId).collect();
+        let summarizer = ScriptedSummarizer::new(scripts.0).digests(scripts.1).outdates(&outdated);
+        let outcome = run_with(&thread, &options, budget, &[&summarizer]);
+        let rerun = summarizer.anew();
+        let same = run_with(&thread, &options, budget, &[&rerun]);
         prop_assert_eq!(format!("{outcome:?}"), format!("{same:?}"));
         match outcome {
             Outcome::NothingToDo { size } => prop_assert!(size == sizes.total() && size <= budget.most),

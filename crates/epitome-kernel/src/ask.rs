@@ -1,0 +1,39 @@
+//! What a run asks of its driver.
+//!
+//! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
+
+use epitome_types::{Entry, EntryId, PartId};
+
+use crate::outcome::Outcome;
+
+/// What a run needs next.
+#[derive(Debug)]
+pub enum Step<'t> {
+    /// A summary; answered with [`crate::Run::answer`].
+    Summarize(Ask),
+    /// Nothing; the run is over.
+    Done(Outcome<'t>),
+}
+
+/// A summary that is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ask {
+    /// What it stands for.
+    pub what: Wanted,
+    /// Which summariser of the chain, counted from 0.
+    pub summarizer: usize,
+    /// The entries that stay in the prompt, oldest first, as they will stand there; for a digest
+    /// those that are pinned.
+    pub kept: Vec<Entry>,
+    /// The most the text may take, in the budget's unit.
+    pub most: u64,
+}
+
+/// What a summary stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// These entries, oldest first.
+    Checkpoint(Vec<EntryId>),
+    /// The text of this part.
+    Digest(PartId),
+}

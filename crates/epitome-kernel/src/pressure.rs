@@ -1,0 +1,34 @@
+//! How far down the emergency ladder a run has come.
+//!
+//! Invariant: plain data; the run presses harder, the draft obeys.
+
+/// How hard the ladder presses by now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pressure {
+    /// By what the wished-for recent part is multiplied.
+    pub(crate) tail: f64,
+    /// Whether results of the recent part are cut.
+    pub(crate) results: bool,
+    /// Whether exchanges of the recent part become stubs.
+    pub(crate) stubs: bool,
+    /// Whether user messages of the recent part are cut.
+    pub(crate) fold_user: bool,
+    /// Whether the kernel words the checkpoint itself.
+    pub(crate) own_words: bool,
+    /// Whether there is a checkpoint.
+    pub(crate) checkpoint: bool,
+}
+
+impl Pressure {
+    /// None: the main plan.
+    pub(crate) const NONE: Self = Self {
+        tail: 1.0,
+        results: false,
+        stubs: false,
+        fold_user: false,
+        own_words: false,
+        checkpoint: true,
+    };
+    /// The last resort: as many of the newest messages as fit, and no checkpoint.
+    pub(crate) const LAST: Self = Self { checkpoint: false, ..Self::NONE };
+}
