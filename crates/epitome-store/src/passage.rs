@@ -40,7 +40,8 @@ pub(crate) struct Kept {
     pub(crate) text: String,
 }
 
-/// The passages of a departure that hold anything, in order. One whose entry names no original is its own.
+/// The passages of a departure that hold anything, in order. One whose entry names no original is
+/// its own.
 pub(crate) fn arrivals(departure: &Departure) -> Vec<Arrival<'_>> {
     let originals: FxHashMap<ContentId, &str> =
         departure.blobs.iter().map(|blob| (blob.id, blob.text.as_str())).collect();

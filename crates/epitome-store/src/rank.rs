@@ -20,6 +20,13 @@ pub(crate) struct Piece<'a> {
     pub(crate) order: i64,
 }
 
+impl Piece<'_> {
+    /// Whether `next` continues this one.
+    pub(crate) fn precedes(&self, next: &Self) -> bool {
+        self.origin == next.origin && self.order + 1 == next.order
+    }
+}
+
 /// One excerpt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
@@ -84,12 +91,8 @@ fn join(
 fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
     let mut places: Vec<usize> = (0..picked.len()).collect();
     places.sort_unstable_by_key(|&place| picked[place]);
-    let neighbours = |a: usize, b: usize| {
-        let (a, b) = (&pieces[picked[a]], &pieces[picked[b]]);
-        a.origin == b.origin && a.order + 1 == b.order
-    };
     let mut groups: Vec<(usize, Group)> = places
-        .chunk_by(|&a, &b| neighbours(a, b))
+        .chunk_by(|&a, &b| pieces[picked[a]].precedes(&pieces[picked[b]]))
         .map(|places| {
             let pieces_of: Vec<usize> = places.iter().map(|&place| picked[place]).collect();
             let texts: Vec<&str> = pieces_of.iter().map(|&at| pieces[at].text).collect();

@@ -13,27 +13,11 @@ pub(crate) fn each_reference<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// What stands between words: white space, quotes, brackets, and the signs of code and JSON.
+/// What stands between words beside white space: quotes, brackets, the signs of code and JSON.
+const SIGNS: &str = "\"'`<>()[]{}|,;=\\";
+
 fn is_delimiter(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '"' | '\''
-                | '`'
-                | '<'
-                | '>'
-                | '('
-                | ')'
-                | '['
-                | ']'
-                | '{'
-                | '}'
-                | '|'
-                | ','
-                | ';'
-                | '='
-                | '\\'
-        )
+    c.is_whitespace() || SIGNS.contains(c)
 }
 
 /// Punctuation that clings to a word without belonging to it.
@@ -42,7 +26,7 @@ fn is_edge(c: char) -> bool {
 }
 
 fn is_reference(word: &str) -> bool {
-    if word.len() < 3 {
+    if word.len() < 3 || word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return false;
     }
     let (mut letters, mut digits, mut joints, mut humps) = (0, 0, 0, 0);

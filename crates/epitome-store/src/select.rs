@@ -67,8 +67,14 @@ pub(crate) fn select(
             open.push(candidate);
             continue;
         }
-        // One more for the line break, should it be joined to a neighbour.
-        used += candidate.tokens + 1;
+        let piece = &pieces[candidate.at];
+        let joins =
+            |&&other: &&usize| pieces[other].precedes(piece) || piece.precedes(&pieces[other]);
+        let line_breaks = picked.iter().filter(joins).count() as u64;
+        if used + candidate.tokens + line_breaks > budget {
+            continue;
+        }
+        used += candidate.tokens + line_breaks;
         returned.extend(candidate.words);
         returned.extend(candidate.references.iter().map(|reference| reference.term));
         picked.push(candidate.at);

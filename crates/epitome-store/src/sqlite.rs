@@ -244,18 +244,15 @@ impl Shelf<'_> {
         while let Some(row) = rows.next()? {
             let (start, length): (u32, u32) = (row.get(4)?, row.get(5)?);
             let range = start as usize..(start as usize).saturating_add(length as usize);
-            kept.push(Kept {
-                order: row.get(0)?,
-                original: ContentId(row.get(1)?),
-                source: row.get(2)?,
-                text: self.slice(row.get(3)?, range)?,
-            });
+            let Some(text) = self.slice(row.get(3)?, range)? else { continue };
+            let (order, original) = (row.get(0)?, ContentId(row.get(1)?));
+            kept.push(Kept { order, original, source: row.get(2)?, text });
         }
         Ok(kept)
     }
 
-    /// A piece of a text. One that points outside reads as empty: it cannot be found any more.
-    fn slice(&mut self, holder: [u8; 16], range: Range<usize>) -> rusqlite::Result<String> {
+    /// A piece of a text; `None` if the text does not reach so far.
+    fn slice(&mut self, holder: [u8; 16], range: Range<usize>) -> rusqlite::Result<Option<String>> {
         let text = match self.texts.entry(holder) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(
@@ -264,6 +261,6 @@ impl Shelf<'_> {
                     .query_row(params![self.scope, holder], |row| row.get(0))?,
             ),
         };
-        Ok(text.get(range).unwrap_or_default().to_owned())
+        Ok(text.get(range).map(str::to_owned))
     }
 }

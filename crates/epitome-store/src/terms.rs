@@ -3,6 +3,8 @@
 //! Invariant: a text and a query go through the same functions, so what matches depends on
 //! nothing but the two strings. Called by the ranking and by the full-text index.
 
+use std::ops::RangeInclusive;
+
 use rustc_hash::FxHashSet;
 
 /// A term, reduced to a hash: ranking compares terms and never shows them.
@@ -145,7 +147,13 @@ impl<'a> Iterator for Humps<'a> {
 
 /// Han, kana and hangul: each character counts as a word.
 fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{323af}')
+    const RANGES: [RangeInclusive<char>; 4] = [
+        '\u{3040}'..='\u{30ff}',
+        '\u{3400}'..='\u{9fff}',
+        '\u{ac00}'..='\u{d7af}',
+        '\u{20000}'..='\u{323af}',
+    ];
+    RANGES.iter().any(|range| range.contains(&c))
 }
 
 /// Cuts the English endings that change most often between a question and its answer.

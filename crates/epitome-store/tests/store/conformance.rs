@@ -206,7 +206,9 @@ fn ten_thousand_passages() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn no_query_exceeds_the_budget_or_fails(
