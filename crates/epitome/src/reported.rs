@@ -70,8 +70,15 @@ impl Account<'_> {
         }
     }
 
-    fn report(self, before: Totals, after: Totals) -> Report {
+    fn report(mut self, before: Totals, after: Totals) -> Report {
         let Bounds { limit, budget, .. } = *self.bounds;
+        let over = limit.filter(|limit| after.tokens > *limit);
+        if let (Some(limit), Some(_)) = (over, budget) {
+            let tokens = after.tokens;
+            self.warnings.push(format!(
+                "{tokens} tokens are more than the limit of {limit}; ask for a smaller budget"
+            ));
+        }
         Report {
             schema: SCHEMA,
             profile: self.profile.name().to_owned(),
@@ -81,7 +88,7 @@ impl Account<'_> {
             limit,
             budget: budget.map(|budget| budget.most),
             budget_unit: budget.map(|budget| budget.unit.to_string()),
-            fits: limit.is_none_or(|limit| after.tokens <= limit),
+            fits: over.is_none(),
             elapsed_ms: 0.0,
             before,
             after,

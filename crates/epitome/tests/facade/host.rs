@@ -136,6 +136,24 @@ fn what_cannot_shrink_is_named_and_a_guessed_limit_is_not_enforced() {
 }
 
 #[test]
+fn a_budget_above_the_limit_is_met_and_warned_of() {
+    let input = bytes(&conversation(20));
+    let builder = Compressor::builder().target(Target::Tokens(900)).window(Window::Limit(100));
+    let report = compress(builder, &input).unwrap().report;
+    assert_eq!((report.fits, report.limit, report.budget), (false, Some(100), Some(900)));
+    assert!(report.warnings[0].contains("more than the limit of 100"), "{:?}", report.warnings);
+}
+
+/// A host may compress on any thread of its runtime.
+#[test]
+fn compressing_can_be_sent_to_another_thread() {
+    fn check(_: &impl Send) {}
+    let compressor = Compressor::builder().build();
+    check(&compressor.compress(b"[]"));
+    check(&compressor);
+}
+
+#[test]
 fn summarisers_are_asked_in_their_order() {
     let input = bytes(&conversation(20));
     let builder = Compressor::builder()
