@@ -153,7 +153,7 @@ fn is_ideograph(c: char) -> bool {
         '\u{ac00}'..='\u{d7af}',
         '\u{20000}'..='\u{323af}',
     ];
-    RANGES.iter().any(|range| range.contains(&c))
+    !c.is_ascii() && RANGES.iter().any(|range| range.contains(&c))
 }
 
 /// Cuts the English endings that change most often between a question and its answer.
