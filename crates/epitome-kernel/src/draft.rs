@@ -95,6 +95,13 @@ struct Kept {
     stub: Option<Checkpoint>,
 }
 
+impl Kept {
+    /// Whether little of a text is left: it has no room for a digest.
+    fn is_poor(&self) -> bool {
+        self.stub.is_some() || self.cuts.iter().any(|cut| !cut.digest)
+    }
+}
+
 struct Drafting<'a> {
     ground: Ground<'a>,
     /// By exchange.
@@ -158,6 +165,7 @@ impl<'a> Drafting<'a> {
         let wish = wish.map(|count| (count as f64 * pressure.tail) as usize);
         let by_share = pressure.checkpoint && wish.is_none();
         let want = self.want(by_share.then_some(options.keep_recent_share * pressure.tail));
+        let slack = if by_share { want as f64 * options.keep_recent_slack } else { 0.0 } as u64;
         // An exchange that cannot be cut small enough may take up to half of the summary's room.
         let mut most = want + (self.room() - want) / 2;
         let (mut reached, mut messages, mut newest) = (0, 0, true);
@@ -174,7 +182,11 @@ impl<'a> Drafting<'a> {
             if close(reached, want) || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
-            let Some(kept) = self.fitted(at, want.saturating_sub(reached), most) else { break };
+            let left = want.saturating_sub(reached);
+            let Some(kept) = self.fitted(at, left, slack, most) else { break };
+            if left <= slack && kept.is_poor() {
+                break;
+            }
             // The recent part does not reach further back for what the ladder presses out of it.
             reached += kept.size;
             most -= kept.size;
@@ -232,12 +244,13 @@ impl<'a> Drafting<'a> {
         self.ground.budget.most.saturating_sub(self.ground.sizes.request(self.used))
     }
 
-    /// An exchange in about `want` and never more than `most`: whole, cut, or as a stub.
-    fn fitted(&self, at: usize, want: u64, most: u64) -> Option<Kept> {
+    /// An exchange in about `want` and never more than `most`: whole, also where that is larger by
+    /// `slack`, shortened, or as a stub.
+    fn fitted(&self, at: usize, want: u64, slack: u64, most: u64) -> Option<Kept> {
         let (whole, parts, cutter) = (self.whole(at), self.parts(at), self.ground.cutter());
         // A cut that saves less than its marker takes is not worth its loss.
         let marker = parts.iter().map(|&part| cutter.least(part)).max().unwrap_or(0);
-        if whole <= most.min(want.saturating_add(marker)) {
+        if whole <= most.min(want.saturating_add(marker.max(slack))) {
             return Some(self.with_cuts(at, &[]));
         }
         let fixed = whole - parts.iter().map(|&part| self.ground.sizes.part(part)).sum::<u64>();

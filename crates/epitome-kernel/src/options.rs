@@ -9,12 +9,15 @@ use epitome_types::Style;
 pub struct CompressOptions {
     /// The share of the room that is not pinned which the newest real messages fill, 0 to 1.
     pub keep_recent_share: f64,
+    /// By how much of that share they may be more or less, so that the oldest exchange of them
+    /// stays or leaves whole, 0 to 1.
+    pub keep_recent_slack: f64,
     /// The number of newest messages to leave alone, in place of the share.
     pub keep_recent_messages: Option<usize>,
     /// The share of the prompt below which a compression counts as stalled (SPEC 2.8).
     pub minimum_gain: f64,
     /// The least room, in tokens, that a text of the recent part is shortened to by a digest;
-    /// where there is less, its beginning and its end stay.
+    /// where there is less, it leaves with its exchange or its beginning and its end stay.
     pub digest_tokens: u64,
     /// How a summary is worded.
     pub style: Style,

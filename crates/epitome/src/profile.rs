@@ -95,6 +95,7 @@ impl Profile {
         let words = if stored { &texts.stored } else { &texts.bare };
         CompressOptions {
             keep_recent_share: compress.keep_recent_share,
+            keep_recent_slack: compress.keep_recent_slack,
             keep_recent_messages: compress.keep_recent_messages,
             minimum_gain: compress.minimum_gain,
             digest_tokens: compress.digest_tokens,
@@ -171,6 +172,7 @@ impl Limit {
 pub(crate) struct Compress {
     pub(crate) style: StyleName,
     keep_recent_share: f64,
+    keep_recent_slack: f64,
     #[serde(default)]
     pub(crate) keep_recent_messages: Option<usize>,
     digest_tokens: u64,

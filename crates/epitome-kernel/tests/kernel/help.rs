@@ -32,6 +32,7 @@ pub(crate) fn tokens(most: u64) -> Budget {
 pub(crate) fn options() -> CompressOptions {
     CompressOptions {
         keep_recent_share: 0.5,
+        keep_recent_slack: 0.0,
         keep_recent_messages: None,
         minimum_gain: 0.05,
         digest_tokens: 24,

@@ -257,6 +257,7 @@ proptest! {
         share in 0.0..1.2_f64,
         keep in prop::option::weighted(0.3, 0..12_usize),
         tail in 0.0..1.0_f64,
+        slack in 0.0..0.5_f64,
         scripts in (scripts(), scripts()),
         outdated in vec(0..60_u32, 0..8),
         ladder in ladders(),
@@ -267,6 +268,7 @@ proptest! {
         let budget = Budget { unit, most: (sizes.total() as f64 * share) as u64 };
         let options = CompressOptions {
             keep_recent_share: tail,
+            keep_recent_slack: slack,
             keep_recent_messages: keep,
             ladder,
             ..options()
@@ -308,6 +310,7 @@ proptest! {
         sizes_in_words in vec((10..400_usize, any::<bool>()), 4..20),
         share in 0.1..0.9_f64,
         tail in 0.1..0.9_f64,
+        slack in 0.0..0.3_f64,
     ) {
         let said = |chat: Chat, (words, tool): &(usize, bool)| match tool {
             true => chat.assistant("so").call("read", "{}").result(&lines(words / 4)),
@@ -317,13 +320,18 @@ proptest! {
         let thread = Thread::new(chat.entries(), &[]);
         let sizes = sizes(&thread, Unit::Tokens);
         let budget = tokens((sizes.total() as f64 * share) as u64);
-        let options = CompressOptions { keep_recent_share: tail, ..options() };
+        let options = CompressOptions {
+            keep_recent_share: tail,
+            keep_recent_slack: slack,
+            ..options()
+        };
         let pinned = sizes.entry(EntryId(0));
         let room = budget.most.saturating_sub(pinned);
         prop_assume!(room > 200);
         let done = compressed(run(&thread, &options, budget, &Script::Fill));
         let recent = done.size[1] - pinned - done.by[1].checkpoints;
         // A cut ends with a whole line: a twentieth of it may be missing.
-        prop_assert!(recent as f64 >= room as f64 * tail * 0.95, "{recent} of {room}, not {tail}");
+        let least = room as f64 * tail * (1.0 - slack) * 0.95;
+        prop_assert!(recent as f64 >= least, "{recent} of {room}, not {least}");
     }
 }

@@ -25,6 +25,23 @@ fn pinned_messages_count_toward_the_recent_part() {
 }
 
 #[test]
+fn the_oldest_recent_exchange_stays_or_leaves_whole_within_the_slack() {
+    let kept = |slack: f64, edge: usize, newest: usize| {
+        let start = chat().user("go").assistant(&lines(60)).assistant(&lines(edge));
+        let thread = Thread::new(start.assistant(&lines(newest)).entries(), &[]);
+        let pinned = sizes(&thread, Unit::Tokens).entry(EntryId(0));
+        let mut options = options();
+        options.keep_recent_slack = slack;
+        let done = compressed(run(&thread, &options, tokens(pinned + 400), &Script::Fill));
+        let is_whole = done.plan.ops.iter().all(|op| matches!(op, Op::Summarize(_)));
+        done.view.keeps(EntryId(2)).then_some(is_whole)
+    };
+    // Of a share of 200 tokens the newest take about 126, then 180; a line is 9.
+    assert_eq!((kept(0.0, 12, 14), kept(0.3, 12, 14)), (Some(false), Some(true)));
+    assert_eq!((kept(0.0, 30, 20), kept(0.3, 30, 20)), (Some(false), None));
+}
+
+#[test]
 fn a_system_prompt_is_no_recent_message() {
     let start = chat().user("go").assistant(&lines(60)).assistant("older");
     let chat = start.assistant("newer").system(&lines(60));
