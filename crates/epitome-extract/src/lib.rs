@@ -14,6 +14,7 @@ mod render;
 mod rows;
 mod select;
 mod split;
+mod statement;
 mod summary;
 mod supersede;
 mod tuning;

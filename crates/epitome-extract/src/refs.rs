@@ -250,7 +250,7 @@ fn token_kind(token: &str) -> Option<RefKind> {
         return Some(RefKind::Number);
     }
     let capital = token.starts_with(|c: char| c.is_uppercase());
-    (capital && token.len() > 2).then_some(RefKind::Name)
+    (capital && token.len() > 1).then_some(RefKind::Name)
 }
 
 fn is_error(token: &str) -> bool {

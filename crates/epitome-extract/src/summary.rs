@@ -10,11 +10,13 @@ use crate::reader::Features;
 use crate::select::{Candidate, select};
 use crate::tuning::Tuning;
 use crate::unit::{Kind, Unit, units};
-use crate::weigh::weigh;
+use crate::weigh::{Weights, weigh};
 use crate::{brief, directive, facts, passages, render, supersede};
 
-/// How often a text that came out too large is chosen anew with less room.
+/// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
+/// What exceeds the room gives way by at least this part of it, so that the choice changes.
+const STEP: u64 = 64;
 
 /// The extractive summariser: deterministic, needs no model.
 #[derive(Clone, Debug)]
@@ -48,27 +50,55 @@ impl Extractive {
         let tuning = if chat { &self.chat } else { &self.agent };
         let (features, weights) = weigh(&units, job.kept, tuning);
         let candidates = candidates(&units, &features, job, tuning);
-        let mut room = job.most;
-        for _ in 0..ATTEMPTS {
-            let chosen = select(&candidates, &weights, tuning, room);
-            if chosen.is_empty() {
+        let Some((chosen, text)) = fill(&units, &candidates, &weights, tuning, job) else {
+            let least = candidates.iter().map(|candidate| candidate.cost).min().unwrap_or(1);
+            return Err(SummaryError::TooSmall { most: job.most, least });
+        };
+        let mut left = Vec::new();
+        if job.passages {
+            left = passages::left(job.entries, &all, &said(&all, &places, &chosen), chat);
+        }
+        Ok(Summary { text, left, ..Summary::default() })
+    }
+}
+
+/// Chooses until the text, as it is written down, fills the room: units cost less beside each
+/// other than alone, and the names of the speakers cost something too.
+fn fill(
+    units: &[Unit],
+    candidates: &[Candidate<'_>],
+    weights: &Weights,
+    tuning: &Tuning,
+    job: &SummaryJob<'_>,
+) -> Option<(Vec<usize>, String)> {
+    let mut best: Option<(Vec<usize>, String)> = None;
+    let (mut fits, mut exceeds, mut room) = (0, u64::MAX, job.most);
+    for _ in 0..ATTEMPTS {
+        let chosen = select(candidates, weights, tuning, room);
+        let text = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint);
+        let size = job.measure.size(&text);
+        let slack = job.most.saturating_sub(size);
+        if size > job.most {
+            exceeds = room;
+            room = room.saturating_sub((size - job.most).max(job.most / STEP)).max(fits);
+        } else {
+            fits = room;
+            room += slack;
+            if size > 0 {
+                best = Some((chosen, text));
+            }
+            if slack * 100 < job.most {
                 break;
             }
-            let text = render::render(&units, &chosen, job.kind == SummaryKind::Checkpoint);
-            let size = job.measure.size(&text);
-            if size <= job.most {
-                let left = if job.passages {
-                    passages::left(job.entries, &all, &said(&all, &places, &chosen), chat)
-                } else {
-                    Vec::new()
-                };
-                return Ok(Summary { text, left, ..Summary::default() });
-            }
-            room = room.saturating_sub(size - job.most + 2);
         }
-        let least = candidates.iter().map(|candidate| candidate.cost).min().unwrap_or(1);
-        Err(SummaryError::TooSmall { most: job.most, least })
+        if room >= exceeds {
+            room = fits.midpoint(exceeds);
+        }
+        if room == fits {
+            break;
+        }
     }
+    best
 }
 
 #[async_trait::async_trait]
