@@ -58,7 +58,7 @@ impl Extractive {
         if job.passages {
             left = passages::left(job.entries, &all, &said(&all, &places, &chosen), chat);
         }
-        Ok(Summary { text, left, ..Summary::default() })
+        Ok(Summary { text, left })
     }
 }
 

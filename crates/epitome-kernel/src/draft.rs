@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{
-    Body, Budget, Checkpoint, ContentId, EntryId, Level, MustKeep, Op, PartId, Role,
-};
+use epitome_types::{Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role};
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter, close};
@@ -328,8 +326,7 @@ impl<'a> Drafting<'a> {
             &id.short(),
         );
         let size = self.ground.sizes.gauge().message(&text);
-        let stub =
-            Checkpoint { id, covers, text, level: Level::Merged, must_keep: MustKeep::default() };
+        let stub = Checkpoint { id, covers, text, level: Level::Merged };
         let smaller = size < self.whole(at);
         smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
     }

@@ -4,8 +4,7 @@
 //! view is in its departure. Made by `Run`, read by the host.
 
 use epitome_types::{
-    Breakdown, Budget, CheckpointReport, How, Level, MustKeep, OffloadReport, Op, OpReport,
-    Passage, Plan,
+    Breakdown, Budget, CheckpointReport, How, Level, OffloadReport, Op, OpReport, Passage, Plan,
 };
 
 use crate::budget::{Floor, stalled};
@@ -54,8 +53,6 @@ pub struct Compressed<'t> {
     pub checkpoints: Vec<CheckpointReport>,
     /// Tool results that left the prompt or were cut.
     pub offloaded: Vec<OffloadReport>,
-    /// Which must-keep facts the summary holds.
-    pub must_keep: MustKeep,
     /// What the store should keep.
     pub departure: Departure,
     /// Whether less was freed than the options ask for (SPEC 2.8).
@@ -70,7 +67,6 @@ pub(crate) struct Settled<'a, 't> {
     pub(crate) view: View<'t>,
     pub(crate) size: u64,
     pub(crate) draft: &'a Draft,
-    pub(crate) must_keep: MustKeep,
     pub(crate) left: Vec<Passage>,
     pub(crate) warnings: Vec<String>,
 }
@@ -99,7 +95,6 @@ impl<'t> Settled<'_, 't> {
             plan: self.plan,
             view: self.view,
             offloaded,
-            must_keep: self.must_keep,
             departure,
             warnings: self.warnings,
         }

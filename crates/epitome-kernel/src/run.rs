@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use epitome_types::{
-    Body, Budget, Checkpoint, Entry, EntryId, Level, MustKeep, Op, PartId, Plan, Summary, Unit,
+    Body, Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Summary, Unit,
 };
 
 use crate::apply::apply;
@@ -295,17 +295,15 @@ impl<'t> Run<'t> {
     /// Completes a draft with its summary and measures the result.
     fn settle(&mut self, draft: &Draft, summary: Option<Summary>) -> Result<Outcome<'t>, Miss> {
         let mut ops = draft.ops();
-        let (mut must_keep, mut left) = (MustKeep::default(), Vec::new());
+        let mut left = Vec::new();
         if let Some(summary) = summary {
             let level = if self.pressure.own_words { Level::Compact } else { Level::Detailed };
-            must_keep = summary.must_keep;
             left = summary.left;
             ops.push(Op::Summarize(Checkpoint {
                 id: draft.id,
                 covers: draft.covers.clone(),
                 text: self.label(draft) + summary.text.trim(),
                 level,
-                must_keep,
             }));
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });
@@ -318,7 +316,7 @@ impl<'t> Run<'t> {
             return Err(Miss::Over(size - self.budget.most));
         }
         let warnings = std::mem::take(&mut self.warnings);
-        let settled = Settled { plan, view, size, draft, must_keep, left, warnings };
+        let settled = Settled { plan, view, size, draft, left, warnings };
         Ok(Outcome::Compressed(Box::new(settled.compressed(&self.ground()))))
     }
 

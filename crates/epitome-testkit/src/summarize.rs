@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
-use epitome_kernel::types::{Entry, EntryId, MustKeep, Passage, Summary, SummaryKind};
+use epitome_kernel::types::{Entry, EntryId, Passage, Summary, SummaryKind};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 
 /// What a scripted summariser does.
@@ -139,7 +139,7 @@ fn fill(job: &SummaryJob<'_>) -> Summary {
             None => left.push(Passage { entry: *entry, text: (*word).to_owned() }),
         }
     }
-    Summary { text: said(fits), must_keep: MustKeep::default(), left }
+    Summary { text: said(fits), left }
 }
 
 /// The value of a future that never waits.

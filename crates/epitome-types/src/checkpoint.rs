@@ -1,6 +1,6 @@
 //! A summary that stands for entries.
 
-use crate::{ContentId, EntryId, MustKeep};
+use crate::{ContentId, EntryId};
 
 /// How much of its original a checkpoint still holds (SPEC 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +27,6 @@ pub struct Checkpoint {
     pub text: String,
     /// How detailed it is.
     pub level: Level,
-    /// Which must-keep facts the summary kept.
-    pub must_keep: MustKeep,
 }
 
 impl Level {

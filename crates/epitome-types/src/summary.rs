@@ -1,6 +1,6 @@
 //! What a summariser gives back.
 
-use crate::{EntryId, MustKeep};
+use crate::EntryId;
 
 /// How a summary is worded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +27,6 @@ pub enum SummaryKind {
 pub struct Summary {
     /// The text, without the label of the checkpoint.
     pub text: String,
-    /// Which must-keep facts it holds.
-    pub must_keep: MustKeep,
     /// What the summary leaves out, cut into pieces for the search index.
     pub left: Vec<Passage>,
 }

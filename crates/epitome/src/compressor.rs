@@ -110,7 +110,7 @@ impl Compressor {
                     let bytes = outgoing(document, &compressed.view.edits(), &known, budget)?;
                     let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
                     let departure = mem::take(&mut compressed.departure);
-                    let report = account.compressed(document, &after, *compressed);
+                    let report = account.compressed(document, &after, *compressed, &departure);
                     return Ok(Compressed { bytes, report, departure });
                 }
                 Outcome::Refused(error) => return Err(Error::Plan(error)),

@@ -3,8 +3,9 @@
 //! Invariant: the categories add up to the whole, tool schemas included, whether or not they
 //! counted against the budget. Called by the compressor.
 
-use epitome_kernel::{self as kernel, Sizes, Thread};
-use epitome_types::{Breakdown, MustKeep, Report, SCHEMA, Totals};
+use epitome_extract::Facts;
+use epitome_kernel::{self as kernel, Departure, Sizes, Thread};
+use epitome_types::{Breakdown, Entry, MustKeep, Report, SCHEMA, Totals};
 use epitome_wire::{Document, Format};
 
 use crate::profile::Profile;
@@ -43,7 +44,9 @@ impl Account<'_> {
         before: &Document<'_>,
         after: &Document<'_>,
         compressed: kernel::Compressed<'_>,
+        departure: &Departure,
     ) -> Report {
+        let must_keep = must_keep(before, after, departure);
         let [was, is] = compressed.by;
         let (before, after) = (self.totals(was, before), self.totals(is, after));
         self.warnings.extend(compressed.warnings);
@@ -55,7 +58,7 @@ impl Account<'_> {
             ops: compressed.ops,
             checkpoints: compressed.checkpoints,
             offloaded: compressed.offloaded,
-            must_keep: compressed.must_keep,
+            must_keep,
             ..self.report(before, after)
         }
     }
@@ -99,4 +102,11 @@ impl Account<'_> {
             warnings: self.warnings,
         }
     }
+}
+
+/// Which facts of the conversation its new prompt still holds, and which others can be recalled.
+fn must_keep(before: &Document<'_>, after: &Document<'_>, departure: &Departure) -> MustKeep {
+    let [before, after] =
+        [before, after].map(|document| document.entries().iter().collect::<Vec<&Entry>>());
+    Facts::of(&before).kept(&after, &departure.passages)
 }

@@ -1,8 +1,8 @@
 //! What stays because it is recent, what leaves although it is, and what stands for the rest.
 
-use epitome_kernel::types::{ContentId, EntryId, MustKeep, Op, Summary, Unit};
-use epitome_kernel::{Run, Step, Thread};
-use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat};
+use epitome_kernel::Thread;
+use epitome_kernel::types::{ContentId, EntryId, Op, Unit};
+use epitome_testkit::{Script, ScriptedSummarizer, chat};
 
 use crate::help::{
     assert_sound, compressed, lines, options, run, run_with, session, sizes, tokens,
@@ -135,20 +135,4 @@ fn a_checkpoint_of_one_entry_is_addressed_as_that() {
     assert_eq!(checkpoint(&done.plan.ops).0, id);
     let sources: Vec<_> = done.departure.blobs.iter().map(|blob| &*blob.source).collect();
     assert_eq!(sources, ["e1 assistant", "e0 user"], "the part that was shortened, and the rest");
-}
-
-#[test]
-fn must_keep_is_that_of_the_checkpoint() {
-    let thread = Thread::new(session().entries(), &[]);
-    let options = options();
-    let mut run = Run::new(&thread, &options, tokens(800), &FixedCounter::Quarters, 1);
-    let told = |paths| MustKeep { paths, ..MustKeep::default() };
-    let mut answer = |text: &str, paths| {
-        let Step::Summarize(_) = run.step() else { panic!("nothing is asked for") };
-        let text = text.to_owned();
-        run.answer(Ok(Summary { text, must_keep: told(paths), ..Summary::default() }))
-    };
-    assert!(answer("a digest", [9, 9]).is_none());
-    let done = compressed(answer("All files were read.", [3, 4]).expect("the end"));
-    assert_eq!(done.must_keep, told([3, 4]));
 }
