@@ -182,7 +182,7 @@ impl<'a> Drafting<'a> {
             }
             let left = want.saturating_sub(reached);
             let Some(kept) = self.fitted(at, left, slack, most) else { break };
-            if left <= slack && kept.is_poor() {
+            if kept.is_poor() && (left <= slack || self.is_eaten_by_markers(at, want)) {
                 break;
             }
             // The recent part does not reach further back for what the ladder presses out of it.
@@ -193,6 +193,13 @@ impl<'a> Drafting<'a> {
             newest = false;
             self.put(at, kept);
         }
+    }
+
+    /// Whether so small a recent part would hold little beside the markers of its cuts.
+    fn is_eaten_by_markers(&self, at: usize, want: u64) -> bool {
+        let cutter = self.ground.cutter();
+        let markers: u64 = self.parts(at).iter().map(|&part| cutter.least(part)).sum();
+        want < 3 * markers
     }
 
     /// What a pinned exchange adds to the recent part: a system prompt is none of it.

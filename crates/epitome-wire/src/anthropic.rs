@@ -183,7 +183,7 @@ fn call(block: &Object<'_>) -> Result<(Call, TextSite), WireError> {
 }
 
 fn image_of(block: &Object<'_>) -> epitome_types::Image {
-    let source = block.get("source").and_then(|source| source.object().ok());
+    let source = block.get("source").and_then(Value::as_object);
     let data = source.and_then(|source| source.text("data"));
     image::size(data.as_deref().unwrap_or_default())
 }
@@ -227,16 +227,20 @@ fn without_binary(value: Value<'_>) -> String {
 
 /// The string literals that hold binary data. Recursion is bounded by the depth of sound JSON.
 fn find_binary(value: Value<'_>, found: &mut Vec<Span>) {
-    if let Ok(items) = value.items() {
-        items.into_iter().for_each(|item| find_binary(item, found));
-    } else if let Ok(object) = value.object() {
-        for (key, value) in object.members {
-            match value.kind() {
-                Kind::String if matches!(key.raw(), "\"data\"" | "\"file_data\"") => {
-                    found.push(value.span())
+    match value.kind() {
+        Kind::Array => {
+            value.items().into_iter().flatten().for_each(|item| find_binary(item, found));
+        }
+        Kind::Object => {
+            for (key, value) in value.as_object().into_iter().flat_map(|object| object.members) {
+                match value.kind() {
+                    Kind::String if matches!(key.raw(), "\"data\"" | "\"file_data\"") => {
+                        found.push(value.span());
+                    }
+                    _ => find_binary(value, found),
                 }
-                _ => find_binary(value, found),
             }
         }
+        _ => {}
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: an answer rests on keys that only one format has; where a request could be either
 //! provider's, the plainer format (openai) is chosen.
 
+use crate::error::quoted;
 use crate::json::{self, Cursor, Kind, Object, Value};
 use crate::{Format, WireError};
 
@@ -112,14 +113,14 @@ fn of_line(line: &Object<'_>) -> Option<Format> {
 /// What an object that tells nothing looks like.
 fn account(object: &Object<'_>) -> String {
     match object.text("type") {
-        Some(kind) => format!("a line of type `{kind}`"),
+        Some(kind) => format!("a line of type `{}`", quoted(&kind)),
         None => format!("an object with the keys {}", keys(object)),
     }
 }
 
 /// The first few keys of an object, as they stand there.
 fn keys(object: &Object<'_>) -> String {
-    let keys = object.members.iter().take(6).map(|(key, _)| key.raw().trim_matches('"'));
+    let keys = object.members.iter().take(6).map(|(key, _)| quoted(key.raw().trim_matches('"')));
     format!("`{}`", keys.collect::<Vec<_>>().join("`, `"))
 }
 

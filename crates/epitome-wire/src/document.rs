@@ -58,7 +58,7 @@ impl<'a> Document<'a> {
             sites.push(site);
         }
         let tools = member("tools").or_else(|| member("functions")).map(Value::raw);
-        let model = member("model").and_then(|model| model.str().ok());
+        let model = member("model").and_then(Value::as_str);
         Ok(Self { text, format, entries, sites, messages: List::of(&messages), tools, model })
     }
 

@@ -167,9 +167,9 @@ impl Reader {
 fn image_of(part: &Object<'_>) -> epitome_types::Image {
     let url = match part.get("image_url") {
         Some(value) if value.kind() == Kind::Object => {
-            value.object().ok().and_then(|image| image.text("url"))
+            value.as_object().and_then(|image| image.text("url"))
         }
-        other => other.and_then(|value| value.str().ok()),
+        other => other.and_then(Value::as_str),
     };
     image::size_of_url(url.as_deref().unwrap_or_default())
 }

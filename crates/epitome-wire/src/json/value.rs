@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::{Cursor, Span, place, string};
 use crate::WireError;
+use crate::error::quoted;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub(crate) enum Kind {
 }
 
 /// One value in a text.
+///
+/// `as_str` and `as_object` ask, `str`, `items`, `object` and `objects` insist. Whoever can do
+/// without must ask: the error of the others walks the text up to the value, so an error that is
+/// made and dropped for each message makes reading quadratic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value<'a> {
     text: &'a str,
@@ -59,12 +64,15 @@ impl<'a> Value<'a> {
         self.span.of(self.text)
     }
 
-    /// The decoded text of a string.
+    /// The decoded text, where it is a string.
+    pub(crate) fn as_str(self) -> Option<Cow<'a, str>> {
+        let inner = || Span::new(self.span.start + 1, self.span.end - 1).of(self.text);
+        (self.kind == Kind::String).then(|| string::decode(inner()))
+    }
+
+    /// The decoded text of what must be a string.
     pub(crate) fn str(self) -> Result<Cow<'a, str>, WireError> {
-        if self.kind != Kind::String {
-            return Err(self.unexpected("a string"));
-        }
-        Ok(string::decode(Span::new(self.span.start + 1, self.span.end - 1).of(self.text)))
+        self.as_str().ok_or_else(|| self.unexpected("a string"))
     }
 
     /// The items of an array.
@@ -82,7 +90,12 @@ impl<'a> Value<'a> {
         self.inside(Kind::Array, "an array")?.objects()
     }
 
-    /// The members of an object.
+    /// The members, where it is an object.
+    pub(crate) fn as_object(self) -> Option<Object<'a>> {
+        if self.kind == Kind::Object { self.object().ok() } else { None }
+    }
+
+    /// The members of what must be an object.
     pub(crate) fn object(self) -> Result<Object<'a>, WireError> {
         self.inside(Kind::Object, "an object")?.object()
     }
@@ -101,7 +114,7 @@ impl<'a> Value<'a> {
             Kind::Array => "an array".to_owned(),
             Kind::Null => "null".to_owned(),
             Kind::String if self.span.len() > 40 => "a longer string".to_owned(),
-            Kind::String | Kind::Number | Kind::Bool => self.raw().to_owned(),
+            Kind::String | Kind::Number | Kind::Bool => quoted(self.raw()).into_owned(),
         };
         WireError::Shape {
             at: self.span.start,
@@ -126,7 +139,7 @@ impl<'a> Object<'a> {
 
     /// The text under a key, where there is a string.
     pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
-        self.get(key)?.str().ok()
+        self.get(key)?.as_str()
     }
 
     /// Whether a key is `true`.
@@ -154,5 +167,5 @@ impl<'a> Object<'a> {
 
 /// Whether a key reads as `name`, however it is escaped.
 fn is(key: Value<'_>, name: &str) -> bool {
-    key.str().is_ok_and(|key| key == name)
+    key.as_str().is_some_and(|key| key == name)
 }

@@ -90,7 +90,7 @@ fn native<'a>(block: &Object<'a>, kind: Native<'a>) -> Piece<'a> {
 }
 
 fn image<'a>(block: &Object<'a>) -> Option<Piece<'a>> {
-    let source = block.get("source")?.object().ok()?;
+    let source = block.get("source")?.as_object()?;
     match (source.text("media_type"), source.text("data")) {
         (Some(media), Some(data)) => Some(Piece::Image { media, data }),
         _ => Some(native(block, Native::Other)),

@@ -9,6 +9,7 @@ use epitome_types::{Body, Entry, Role};
 
 use super::{Findings, path};
 use crate::Document;
+use crate::error::quoted;
 use crate::site::Site;
 
 /// One message of a turn.
@@ -99,12 +100,18 @@ fn pairs(turns: &[Turn<'_>], found: &mut Findings) {
                     true => (2, "has its result elsewhere"),
                     false => (1, "has no result"),
                 };
-                let message =
-                    format!("the call `{id}` {missing}; it must stand in the next message");
+                let message = format!(
+                    "the call `{}` {missing}; it must stand in the next message",
+                    quoted(id)
+                );
                 found.add(hazard, turn.path(part), message);
             }
             if !seen.insert(id) {
-                found.add(1, turn.path(part), format!("the call id `{id}` is used twice"));
+                found.add(
+                    1,
+                    turn.path(part),
+                    format!("the call id `{}` is used twice", quoted(id)),
+                );
             }
         }
         let before = at.checked_sub(1).and_then(|before| turns.get(before));
@@ -118,9 +125,13 @@ fn results(turn: Turn<'_>, before: Option<&Turn<'_>>, found: &mut Findings) {
     let mut seen = BTreeSet::new();
     for (part, id) in turn.results() {
         if turn.entry.role != Role::User || !called.contains(id) {
-            found.add(1, turn.path(part), format!("the result for `{id}` follows no such call"));
+            found.add(
+                1,
+                turn.path(part),
+                format!("the result for `{}` follows no such call", quoted(id)),
+            );
         } else if !seen.insert(id) {
-            found.add(1, turn.path(part), format!("the call `{id}` has two results"));
+            found.add(1, turn.path(part), format!("the call `{}` has two results", quoted(id)));
         }
         let mut before = turn.entry.parts.iter().take(part).filter(|part| part.within.is_none());
         if before.any(|part| !matches!(part.body, Body::Result(_))) {
@@ -148,7 +159,11 @@ fn server_pairs(turns: &[Turn<'_>], found: &mut Findings) {
                     found.add(
                         3,
                         turn.path(part),
-                        format!("`{}` answers no earlier call `{id}`", block.kind),
+                        format!(
+                            "`{}` answers no earlier call `{}`",
+                            quoted(&block.kind),
+                            quoted(id)
+                        ),
                     );
                 }
             }
@@ -156,7 +171,7 @@ fn server_pairs(turns: &[Turn<'_>], found: &mut Findings) {
     }
     for (id, (at, path)) in open {
         if Some(at) != last {
-            found.add(3, path, format!("the server-side call `{id}` has no result"));
+            found.add(3, path, format!("the server-side call `{}` has no result", quoted(id)));
         }
     }
 }

@@ -58,7 +58,8 @@ impl Markers<'_> {
 
     fn note(&mut self, block: &Object<'_>, path: &str) -> bool {
         let Some(marker) = block.some("cache_control") else { return false };
-        let hour = marker.object().is_ok_and(|marker| marker.text("ttl").as_deref() == Some("1h"));
+        let lasts = marker.as_object().and_then(|marker| marker.text("ttl"));
+        let hour = lasts.as_deref() == Some("1h");
         self.all.push((path.to_owned(), hour));
         true
     }

@@ -8,6 +8,7 @@ use epitome_types::{Body, Role};
 
 use super::{Findings, path};
 use crate::Document;
+use crate::error::quoted;
 use crate::site::Content;
 
 pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
@@ -19,8 +20,10 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
                 match open.iter().position(|(id, _)| *id == result.call) {
                     Some(call) => drop(open.remove(call)),
                     None => {
-                        let message =
-                            format!("the result for `{}` follows no such call", result.call);
+                        let message = format!(
+                            "the result for `{}` follows no such call",
+                            quoted(&result.call)
+                        );
                         found.add(4, format!("messages[{place}]"), message);
                     }
                 }
@@ -34,7 +37,7 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
                 found.add(
                     4,
                     path(place, site, part),
-                    format!("the call id `{}` is used twice", call.id),
+                    format!("the call id `{}` is used twice", quoted(&call.id)),
                 );
             } else {
                 open.push((&call.id, path(place, site, part)));
@@ -57,6 +60,7 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
 /// Reports the calls that no result followed.
 fn report(open: &mut Vec<(&str, String)>, found: &mut Findings) {
     for (id, path) in open.drain(..) {
+        let id = quoted(id);
         let message =
             format!("the call `{id}` has no result; it must stand in the messages right behind");
         found.add(4, path, message);
