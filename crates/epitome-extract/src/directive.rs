@@ -17,7 +17,7 @@ pub(crate) fn strength(sentence: &str) -> f64 {
     {
         1.0
     } else if ORDERS.iter().chain(FAINT).any(|mark| text.contains(mark)) {
-        0.4
+        0.25
     } else {
         0.0
     }
@@ -147,8 +147,8 @@ mod tests {
         check("Don’t touch the lock file.", 1.0);
         check("Keep every answer under 80 words", 1.0);
         check("Bitte nie ohne Tests pushen.", 1.0);
-        check("I never saw that film.", 0.4);
-        check("You have to see this film.", 0.4);
+        check("I never saw that film.", 0.25);
+        check("You have to see this film.", 0.25);
         check("The build took four minutes.", 0.0);
         check("never", 0.0);
     }

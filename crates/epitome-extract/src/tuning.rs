@@ -96,7 +96,7 @@ impl Tuning {
         bare: 0.4,
         empty: 0.05,
         human_unit: 1.0,
-        directive: 60.0,
+        directive: 120.0,
         directive_spread: 1000.0,
         near: 0.0,
     };
