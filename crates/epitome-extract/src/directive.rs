@@ -10,7 +10,7 @@ pub(crate) fn strength(sentence: &str) -> f64 {
     if !(12..=600).contains(&sentence.len()) {
         return 0.0;
     }
-    let text = format!(" {} ", normal(sentence));
+    let text = format!(" {} ", normal(sentence).trim());
     if text.starts_with(" no ")
         || WISHES.iter().any(|mark| text.contains(mark))
         || ORDERS.iter().any(|mark| orders(&text, mark))
@@ -80,6 +80,7 @@ const ORDERS: &[&str] = &[
     " please dont ",
     " ensure ",
     " forbidden ",
+    " forget ",
     " rather than ",
     " nicht ",
     " nie ",
@@ -146,6 +147,7 @@ mod tests {
             |text: &str, expected: f64| assert!((strength(text) - expected).abs() < 1e-9, "{text}");
         check("Don’t touch the lock file.", 1.0);
         check("Keep every answer under 80 words", 1.0);
+        check("- No new dependencies.", 1.0);
         check("Bitte nie ohne Tests pushen.", 1.0);
         check("I never saw that film.", 0.25);
         check("You have to see this film.", 0.25);

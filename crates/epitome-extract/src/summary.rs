@@ -194,15 +194,15 @@ fn candidates<'a>(
             let unit = &units[index];
             let before =
                 index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
-            let orders =
+            let said =
                 unit.speaker == Speaker::Human && unit.kind == Kind::Sentence && typed[unit.entry];
-            let strength = if orders { directive::strength(&unit.text) } else { 0.0 };
+            let strength = if said { directive::strength(&unit.text) } else { 0.0 };
             let spread = (tuning.directive_spread / f64::from(pieces[unit.entry])).min(1.0);
             Candidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.text) + 1,
                 factor: factor(unit, &features[index], tuning),
-                bonus: strength * tuning.directive * spread,
+                bonus: strength * tuning.directive * spread + if said { tuning.typed } else { 0.0 },
                 follows: before.is_some(),
                 leans: unit.kind == Kind::Sentence
                     && before.is_some_and(|b| b.kind == Kind::Sentence && b.text.ends_with(';')),

@@ -61,6 +61,8 @@ pub struct Tuning {
     pub human_unit: f64,
     /// Gain of a sentence in which a person orders or forbids something.
     pub directive: f64,
+    /// Gain of any sentence that a person typed.
+    pub typed: f64,
     /// In messages of more pieces than this an order counts less, the more the longer they are.
     pub directive_spread: f64,
     /// Extra weight of a unit whose neighbour was chosen.
@@ -97,6 +99,7 @@ impl Tuning {
         empty: 0.05,
         human_unit: 1.0,
         directive: 120.0,
+        typed: 1.5,
         directive_spread: 1000.0,
         near: 0.0,
     };
@@ -130,6 +133,7 @@ impl Tuning {
         empty: 0.05,
         human_unit: 3.0,
         directive: 20.0,
+        typed: 0.0,
         directive_spread: 2.0,
         near: 0.3,
     };
