@@ -5,21 +5,34 @@
 /// Text longer than this (in bytes) is pasted material rather than an instruction.
 const PASTED: usize = 4000;
 
-/// How strongly a sentence orders or forbids something: 0 not at all, 1 plainly.
-pub(crate) fn strength(sentence: &str) -> f64 {
+/// How plainly a sentence tells what to do or not to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Order {
+    /// Not at all.
+    No,
+    /// It holds a word that orders often hold.
+    Faint,
+    /// It holds a word that orders, forbids or wishes.
+    Plain,
+    /// It is addressed to whoever reads it: "Never …", "When you …", "… in your replies".
+    Direct,
+}
+
+/// How plainly a sentence orders, forbids or wishes something.
+pub(crate) fn order(sentence: &str) -> Order {
     if !(12..=600).contains(&sentence.len()) {
-        return 0.0;
+        return Order::No;
     }
     let text = format!(" {} ", normal(sentence).trim());
-    if text.starts_with(" no ")
-        || WISHES.iter().any(|mark| text.contains(mark))
-        || ORDERS.iter().any(|mark| orders(&text, mark))
-    {
-        1.0
-    } else if ORDERS.iter().chain(FAINT).any(|mark| text.contains(mark)) {
-        0.25
+    let holds = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
+    if OPENINGS.iter().any(|opening| text.starts_with(opening)) || holds(ADDRESSES) {
+        Order::Direct
+    } else if holds(WISHES) || ORDERS.iter().any(|mark| orders(&text, mark)) {
+        Order::Plain
+    } else if holds(ORDERS) || holds(FAINT) {
+        Order::Faint
     } else {
-        0.0
+        Order::No
     }
 }
 
@@ -52,6 +65,47 @@ fn normal(sentence: &str) -> String {
     }
     out
 }
+
+/// How a sentence begins that tells its reader what to do from now on.
+const OPENINGS: &[&str] = &[
+    " no ",
+    " never ",
+    " always ",
+    " dont ",
+    " do not ",
+    " only ",
+    " please dont ",
+    " please never ",
+    " please always ",
+    " make sure ",
+    " from now on ",
+    " for the rest of ",
+    " this is an important ",
+    " when you ",
+    " whenever you ",
+    " before you ",
+    " every time you ",
+    " you must ",
+    " you should ",
+    " you may not ",
+    " keep ",
+    " avoid ",
+];
+
+/// What speaks of how its reader should answer.
+const ADDRESSES: &[&str] = &[
+    " your reply ",
+    " your replies ",
+    " your answer ",
+    " your answers ",
+    " your responses ",
+    " every reply ",
+    " every answer ",
+    " every response ",
+    " reply in ",
+    " answer in ",
+    " respond in ",
+];
 
 /// Words that order or forbid; apostrophes are left out.
 const ORDERS: &[&str] = &[
@@ -143,15 +197,18 @@ mod tests {
 
     #[test]
     fn orders_and_prohibitions_are_found() {
-        let check =
-            |text: &str, expected: f64| assert!((strength(text) - expected).abs() < 1e-9, "{text}");
-        check("Don’t touch the lock file.", 1.0);
-        check("Keep every answer under 80 words", 1.0);
-        check("- No new dependencies.", 1.0);
-        check("Bitte nie ohne Tests pushen.", 1.0);
-        check("I never saw that film.", 0.25);
-        check("You have to see this film.", 0.25);
-        check("The build took four minutes.", 0.0);
-        check("never", 0.0);
+        let check = |text: &str, expected: Order| assert_eq!(order(text), expected, "{text}");
+        check("Don’t touch the lock file.", Order::Direct);
+        check("Keep every answer under 80 words", Order::Direct);
+        check("- No new dependencies.", Order::Direct);
+        check("When you cite something, use the primary source.", Order::Direct);
+        check("End every reply with a question.", Order::Direct);
+        check("The lock file must stay as it is.", Order::Plain);
+        check("Bitte nie ohne Tests pushen.", Order::Plain);
+        check("I want the tests to pass.", Order::Plain);
+        check("I never saw that film.", Order::Faint);
+        check("You have to see this film.", Order::Faint);
+        check("The build took four minutes.", Order::No);
+        check("never", Order::No);
     }
 }

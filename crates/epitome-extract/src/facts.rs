@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role, Speaker};
 use rustc_hash::FxHashMap;
 
-use crate::directive;
+use crate::directive::{self, Order};
 use crate::refs::{self, RefKind};
 use crate::supersede;
 use crate::unit::{self, Kind};
@@ -82,7 +82,7 @@ fn constraints(talk: &[&Entry]) -> BTreeSet<String> {
                 && unit.speaker == Speaker::Human
                 && unit.kind == Kind::Sentence
                 && is_typed(talk[unit.entry])
-                && directive::strength(&unit.text) >= 1.0
+                && directive::order(&unit.text) >= Order::Plain
         })
         .map(|(unit, _)| unit.text.clone())
         .collect()

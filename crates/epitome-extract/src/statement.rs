@@ -7,7 +7,7 @@ use std::ops::Range;
 use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashMap;
 
-use crate::directive;
+use crate::directive::{self, Order};
 use crate::refs::{self, RefKind};
 use crate::unit::{Kind, Unit};
 use crate::words;
@@ -104,7 +104,7 @@ fn statement(units: &[Unit], range: Range<usize>, words: &mut Words) -> Statemen
     for unit in &units[range] {
         let before = out.values.len();
         read(&unit.text, &mut out, words);
-        out.rule |= directive::strength(&unit.text) > 0.0;
+        out.rule |= directive::order(&unit.text) > Order::No;
         out.forbids |= out.values.len() > before && forbids(&unit.text);
         out.request |= is_request(&unit.text);
         out.next |= says_next(&unit.text);

@@ -6,12 +6,13 @@ use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary, Summa
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::directive::{self, Order};
 use crate::reader::Features;
 use crate::select::{Candidate, select};
 use crate::tuning::Tuning;
 use crate::unit::{Kind, Unit, units};
 use crate::weigh::{Weights, weigh};
-use crate::{brief, directive, facts, passages, render, supersede};
+use crate::{brief, facts, passages, render, supersede};
 
 /// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
@@ -162,7 +163,7 @@ fn said(all: &[Unit], places: &[usize], chosen: &[usize]) -> Vec<bool> {
 /// Shortens sentences, a person's orders excepted.
 fn shorten(units: &mut [Unit]) {
     for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Sentence) {
-        if unit.speaker != Speaker::Human || directive::strength(&unit.text) < 1.0 {
+        if unit.speaker != Speaker::Human || directive::order(&unit.text) < Order::Plain {
             unit.text = brief::shorten(&unit.text);
         }
     }
@@ -196,19 +197,29 @@ fn candidates<'a>(
                 index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
             let said =
                 unit.speaker == Speaker::Human && unit.kind == Kind::Sentence && typed[unit.entry];
-            let strength = if said { directive::strength(&unit.text) } else { 0.0 };
-            let spread = (tuning.directive_spread / f64::from(pieces[unit.entry])).min(1.0);
             Candidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.text) + 1,
                 factor: factor(unit, &features[index], tuning),
-                bonus: strength * tuning.directive * spread + if said { tuning.typed } else { 0.0 },
+                bonus: if said { bonus(unit, pieces[unit.entry], tuning) } else { 0.0 },
                 follows: before.is_some(),
                 leans: unit.kind == Kind::Sentence
                     && before.is_some_and(|b| b.kind == Kind::Sentence && b.text.ends_with(';')),
             }
         })
         .collect()
+}
+
+/// What a sentence that a person typed is worth beside what it mentions.
+fn bonus(unit: &Unit, pieces: u32, tuning: &Tuning) -> f64 {
+    let spread = (tuning.directive_spread / f64::from(pieces)).min(1.0);
+    let order = match directive::order(&unit.text) {
+        Order::Direct => tuning.direct,
+        Order::Plain => tuning.directive * spread,
+        Order::Faint => tuning.faint * spread,
+        Order::No => 0.0,
+    };
+    order + tuning.typed
 }
 
 fn factor(unit: &Unit, features: &Features, tuning: &Tuning) -> f64 {

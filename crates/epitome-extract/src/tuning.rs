@@ -59,8 +59,12 @@ pub struct Tuning {
     pub empty: f64,
     /// Factor for units that a person wrote.
     pub human_unit: f64,
-    /// Gain of a sentence in which a person orders or forbids something.
+    /// Gain of a sentence that tells the model what to do or not to do.
+    pub direct: f64,
+    /// Gain of a sentence in which a person orders, forbids or wishes something.
     pub directive: f64,
+    /// Gain of a sentence with a word that orders often hold.
+    pub faint: f64,
     /// Gain of any sentence that a person typed.
     pub typed: f64,
     /// In messages of more pieces than this an order counts less, the more the longer they are.
@@ -98,7 +102,9 @@ impl Tuning {
         bare: 0.4,
         empty: 0.05,
         human_unit: 1.0,
+        direct: 120.0,
         directive: 120.0,
+        faint: 30.0,
         typed: 1.5,
         directive_spread: 1000.0,
         near: 0.0,
@@ -132,7 +138,9 @@ impl Tuning {
         bare: 1.0,
         empty: 0.05,
         human_unit: 3.0,
+        direct: 60.0,
         directive: 20.0,
+        faint: 5.0,
         typed: 0.0,
         directive_spread: 2.0,
         near: 0.3,
