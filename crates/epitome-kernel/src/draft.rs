@@ -177,10 +177,11 @@ impl<'a> Drafting<'a> {
             if exchange.broken || self.ground.outdated[at] {
                 continue;
             }
-            if close(reached, want) || wish.is_some_and(|wish| messages >= wish) {
+            let left = want.saturating_sub(reached);
+            let enough = close(reached, want) && self.whole(at) > left;
+            if enough || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
-            let left = want.saturating_sub(reached);
             let Some(kept) = self.fitted(at, left, slack, most) else { break };
             if kept.is_poor() && (left <= slack || self.is_eaten_by_markers(at, want)) {
                 break;
