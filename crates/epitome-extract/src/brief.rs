@@ -1,6 +1,7 @@
 //! Shortens prose: drops the words that carry grammar but no meaning.
 //!
-//! Invariant: negations, prepositions, numbers, modal verbs and everything inside backticks stay.
+//! Invariant: negations, prepositions, numbers, what can, may, must or should be, and everything inside
+//! backticks stay.
 
 use crate::words;
 
