@@ -186,7 +186,7 @@ fn bench(criterion: &mut Criterion) {
     ]);
 
     let mut group = criterion.benchmark_group("100k tokens to a quarter");
-    group.sample_size(20);
+    group.sample_size(10);
     group.bench_function("without a store", |bencher| bencher.iter(bare));
     group.bench_function("with a store", |bencher| bencher.iter(stored));
     group.finish();
