@@ -59,11 +59,13 @@ impl Digests {
         self.stopped = true;
     }
 
-    /// Puts the digests that are known in the place of their cuts.
+    /// Puts the digests that are known in the place of their cuts, where there is room for them.
     pub(crate) fn put(&self, draft: &mut Draft) {
         for cut in draft.cuts.iter_mut().filter(|cut| cut.digest && cut.how == How::Cut) {
             let Some(Some(digest)) = self.known.get(&(cut.part, cut.most)) else { continue };
-            draft.left = (draft.left + cut.size).saturating_sub(digest.size);
+            // A digest may be larger than the cut that it was asked for in place of.
+            let Some(left) = (draft.left + cut.size).checked_sub(digest.size) else { continue };
+            draft.left = left;
             cut.how = How::Digest;
             cut.with.clone_from(&digest.with);
             cut.left.clone_from(&digest.left);

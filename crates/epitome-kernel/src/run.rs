@@ -135,6 +135,9 @@ impl<'t> Run<'t> {
                     Err(Miss::Refused(error)) if !self.pressure.checkpoint => {
                         return Step::Done(Outcome::Refused(error));
                     }
+                    Err(_) if self.pressure == Pressure::LAST => {
+                        return Step::Done(self.cannot_fit());
+                    }
                     Err(_) => self.descend(),
                 }
                 continue;
