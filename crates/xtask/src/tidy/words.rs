@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn paths_of_a_machine_are_found() {
-        check_line("README.md", "cd /work/main && ls /home/ada", &["/work/", "/home/"]);
+        check_line("README.md", "cd /work/app && ls /home/ada", &["/work/", "/home/"]);
         check_line("crates/a/src/lib.rs", "open(\"/tmp/a\")", &["/tmp/"]);
         check_line("crates/a/src/lib.rs", "see https://a.org/home/b, ~/tmp/, src/work/", &[]);
         check_line("crates/a/src/lib.rs", "the /workspace and $HOME/tmp/", &[]);
