@@ -146,7 +146,11 @@ mod tests {
         check(&cached, 1, false);
         check(&cached, 2, true);
         assert_eq!((cached.id(), cached.message()), ("probe", 3));
-        assert_eq!(cached.image(&Image { pixels: None }), 7);
+        assert_eq!(
+            cached
+                .image(&Image { content: epitome_kernel::types::ContentId::of(""), pixels: None }),
+            7
+        );
     }
 
     #[test]

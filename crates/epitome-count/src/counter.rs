@@ -128,7 +128,13 @@ mod tests {
         let text = "Съешь ещё этих мягких французских булок";
         assert_eq!((o200k.id(), cl100k.id()), ("o200k_base", "cl100k_base"));
         assert!(o200k.count(text) < cl100k.count(text));
-        assert_eq!(o200k.image(&Image { pixels: Some((512, 512)) }), 255);
+        assert_eq!(
+            o200k.image(&Image {
+                content: epitome_kernel::types::ContentId::of(""),
+                pixels: Some((512, 512))
+            }),
+            255
+        );
         assert_eq!(o200k.message(), 4);
     }
 }

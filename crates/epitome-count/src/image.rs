@@ -66,7 +66,11 @@ mod tests {
     use super::*;
 
     fn check(price: ImagePrice, pixels: Option<(u32, u32)>, tokens: u64) {
-        assert_eq!(price.tokens(&Image { pixels }), tokens, "{price:?} of {pixels:?}");
+        assert_eq!(
+            price.tokens(&Image { content: epitome_kernel::types::ContentId::of(""), pixels }),
+            tokens,
+            "{price:?} of {pixels:?}"
+        );
     }
 
     #[test]

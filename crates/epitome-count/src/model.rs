@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn images_follow_the_vendor() {
-        let square = Image { pixels: Some((512, 512)) };
+        let square =
+            Image { content: epitome_kernel::types::ContentId::of(""), pixels: Some((512, 512)) };
         assert_eq!(for_model("gpt-4o").image(&square), 255);
         assert_eq!(for_model("o3").image(&square), 225);
         assert_eq!(for_model("claude-opus-4").image(&square), 350);

@@ -12,6 +12,7 @@ mod departure;
 mod digest;
 mod draft;
 mod driver;
+mod journal;
 mod lines;
 mod options;
 mod outcome;
@@ -28,6 +29,7 @@ pub use budget::{Floor, by_ratio, floor, stalled};
 pub use check::{Fault, PlanError, check};
 pub use driver::compress;
 pub use epitome_types as types;
+pub use journal::{Archive, Batch, Commit, Epochs, Finding, Journal, Said, Turn};
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use port::{

@@ -174,6 +174,32 @@ pub enum StoreError {
         /// How many match.
         count: u64,
     },
+    /// No session has this name.
+    #[error("no session `{name}`{}", hint(nearest.as_deref()))]
+    NoSession {
+        /// What was asked for.
+        name: String,
+        /// The name that is nearest to it.
+        nearest: Option<String>,
+    },
+    /// No snapshot has this id or name.
+    #[error("no snapshot `{name}`; `epitome snapshot list` shows what there is")]
+    NoSnapshot {
+        /// What was asked for.
+        name: String,
+    },
+    /// There is nothing to take back, or to do again.
+    #[error("{what}")]
+    NothingToMark {
+        /// What there is none of.
+        what: String,
+    },
+    /// What is kept is not what was written.
+    #[error("the store is damaged: {what}; `epitome session verify` tells more")]
+    Damaged {
+        /// What was found, and where.
+        what: String,
+    },
     /// A newer version of Epitome wrote this store.
     #[error("the store has schema {found}, this program knows up to {known}; use a newer Epitome")]
     Newer {
@@ -192,6 +218,13 @@ pub enum StoreError {
         /// The cause, as the database says it.
         cause: String,
     },
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => "; `epitome session list` shows what there is".to_owned(),
+    }
 }
 
 /// A gauge sizes entries and texts in one unit, with one counter.

@@ -14,7 +14,7 @@
 //! ```
 
 use epitome_kernel::types::{
-    Body, Call, Entry, EntryId, Image, Opaque, Part, Role, Speaker, ToolResult,
+    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, ToolResult,
 };
 
 /// What a message is taken to need around its parts, and each part around its text, in bytes.
@@ -67,7 +67,10 @@ impl Chat {
 
     /// An image in the user role.
     pub fn image(self, width: u32, height: u32) -> Self {
-        let image = Image { pixels: Some((width, height)) };
+        let image = Image {
+            content: ContentId::of(&format!("{width}x{height}")),
+            pixels: Some((width, height)),
+        };
         self.message(Role::User, Speaker::Human, Body::Image(image))
     }
 
@@ -86,7 +89,13 @@ impl Chat {
         self.calls += 1;
         let id = format!("s{}", self.calls);
         let block = |kind: &str, text: &str, calls, answers| {
-            Body::Opaque(Opaque { kind: kind.to_owned(), text: text.to_owned(), calls, answers })
+            Body::Opaque(Opaque {
+                kind: kind.to_owned(),
+                content: ContentId::of(text),
+                text: text.to_owned(),
+                calls,
+                answers,
+            })
         };
         self.of_model(block("server_tool_use", query, Some(id.clone()), None)).of_model(block(
             "web_search_tool_result",

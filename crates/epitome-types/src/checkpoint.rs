@@ -1,9 +1,12 @@
 //! A summary that stands for entries.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ContentId, EntryId};
 
 /// How much of its original a checkpoint still holds (SPEC 3.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Several checkpoints together, the essential context only.
     Merged,
@@ -16,7 +19,7 @@ pub enum Level {
 }
 
 /// A summary that stands in the prompt for the entries it covers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The address of what it stands for: the original of its one entry, or a list of the
     /// originals with their addresses, a line each.

@@ -1,9 +1,12 @@
 //! A conversation as every format is read into it: entries made of parts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ContentId, EntryId};
 
 /// Who an entry is addressed as in the provider's protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The system or developer prompt.
     System,
@@ -95,9 +98,11 @@ pub struct ToolResult {
     pub error: bool,
 }
 
-/// An image's size in pixels, where the bytes tell.
+/// An image, known by its size and its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
+    /// The address of its encoded data, or of the address it is fetched from.
+    pub content: ContentId,
     /// Width and height in pixels.
     pub pixels: Option<(u32, u32)>,
 }
@@ -107,6 +112,8 @@ pub struct Image {
 pub struct Opaque {
     /// The block's `type`.
     pub kind: String,
+    /// The address of the whole block, binary data included and cache marks left out.
+    pub content: ContentId,
     /// The text a counter should price: the block's JSON without binary data.
     pub text: String,
     /// The id under which a later block answers this one (`server_tool_use`).

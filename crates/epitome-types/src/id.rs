@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The place of an entry in its thread, counted from 0 and written `e4`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntryId(pub u32);
 
 impl EntryId {
@@ -20,7 +22,7 @@ impl fmt::Display for EntryId {
 }
 
 /// One part of one entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PartId {
     /// The entry that holds the part.
     pub entry: EntryId,
@@ -31,7 +33,7 @@ pub struct PartId {
 /// The address of a text in the blob store: the first 128 bits of its BLAKE3 hash, written as 32
 /// hexadecimal digits. References shown to people and models may shorten it (see
 /// [`ContentId::short`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ContentId(pub [u8; 16]);
 
 impl ContentId {

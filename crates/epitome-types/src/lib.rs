@@ -7,16 +7,22 @@ mod budget;
 mod checkpoint;
 mod entry;
 mod id;
+mod journal;
+mod key;
 mod plan;
 mod report;
+mod session;
 mod summary;
 
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level};
 pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
 pub use id::{ContentId, EntryId, PartId};
+pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
+pub use key::{Chain, EntryKey};
 pub use plan::{Edit, How, Op, Plan};
 pub use report::{
     Breakdown, CheckpointReport, MustKeep, OffloadReport, OpReport, Report, SCHEMA, Totals,
 };
+pub use session::{Purpose, SessionInfo, Snapshot};
 pub use summary::{Passage, Style, Summary, SummaryKind};

@@ -1,9 +1,11 @@
 //! What a policy answers with, and what the bytes are edited by.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Checkpoint, EntryId, PartId, Role};
 
 /// A list of operations that is applied whole or not at all (SPEC 2.7).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The operations, in any order; no part is touched by two of them.
     pub ops: Vec<Op>,
@@ -12,7 +14,8 @@ pub struct Plan {
 }
 
 /// One operation of a plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Puts a shorter text in a part's place.
     Replace {
@@ -42,7 +45,8 @@ pub enum Op {
 }
 
 /// In which way a replacement is shorter than its original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum How {
     /// A digest of the content.
     Digest,

@@ -3,7 +3,7 @@
 //! Invariant: every block becomes a part, in order; a block of unknown type becomes an opaque one.
 //! Called by `Document::parse`.
 
-use epitome_types::{Body, Call, Entry, EntryId, Opaque, Role, Speaker, ToolResult};
+use epitome_types::{Body, Call, ContentId, Entry, EntryId, Opaque, Role, Speaker, ToolResult};
 
 use crate::image;
 use crate::json::{Kind, Object, Span, Value};
@@ -207,7 +207,14 @@ pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
     let id = |key| block.text(key).map(|id| id.into_owned());
     let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
     let answers = if kind.ends_with("_tool_result") { id("tool_use_id") } else { None };
-    Opaque { kind, text: without_binary(block.value), calls, answers }
+    let content = ContentId::of(&without_cache_mark(block));
+    Opaque { kind, content, text: without_binary(block.value), calls, answers }
+}
+
+/// A block's members but the mark that clients move from turn to turn (hazard 15).
+fn without_cache_mark(block: &Object<'_>) -> String {
+    let members = block.members.iter().filter(|(key, _)| key.raw() != "\"cache_control\"");
+    members.map(|(key, value)| format!("{}:{},", key.raw(), value.raw())).collect()
 }
 
 /// A value's JSON with the content of `data` and `file_data` strings left out (hazard 24).

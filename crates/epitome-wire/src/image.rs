@@ -3,7 +3,7 @@
 //! Invariant: reads headers only; anything it does not understand has no size. Called by the
 //! readers of both formats.
 
-use epitome_types::Image;
+use epitome_types::{ContentId, Image};
 
 /// How far into a JPEG its frame header is looked for: metadata and thumbnails stand before it.
 const MOST_JPEG: usize = 256 * 1024;
@@ -18,14 +18,15 @@ pub(crate) fn size(base64: &str) -> Image {
         [0xFF, 0xD8, ..] => jpeg(&decode(base64, MOST_JPEG)),
         _ => None,
     };
-    Image { pixels: pixels.filter(|&(width, height)| width > 0 && height > 0) }
+    let pixels = pixels.filter(|&(width, height)| width > 0 && height > 0);
+    Image { content: ContentId::of(base64), pixels }
 }
 
 /// The size of an image given as `data:image/png;base64,…`; unknown for any other address.
 pub(crate) fn size_of_url(url: &str) -> Image {
     match url.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
         Some((_, base64)) => size(base64),
-        None => Image { pixels: None },
+        None => Image { content: ContentId::of(url), pixels: None },
     }
 }
 

@@ -1,0 +1,295 @@
+//! The port behind every live conversation: an append-only journal of what was said and done.
+//!
+//! Invariant: histories form a tree. A message is addressed by the chain of all messages up to it,
+//! so a rewind, a fork and an edited history are branches by construction, and what two sessions
+//! share is recorded once. Scope comes first everywhere; nothing crosses it (HOUSE 6).
+
+use epitome_types::{
+    Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role, SessionInfo, Snapshot,
+};
+
+use crate::port::{Departure, StoreError};
+
+/// A message, as it is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// The history that ends with it: its address.
+    pub chain: Chain,
+    /// What it says.
+    pub key: EntryKey,
+    /// Its place in that history, counted from 0.
+    pub place: u32,
+    /// Its role.
+    pub role: Role,
+    /// The encoded message, byte for byte; nothing after it was erased.
+    pub bytes: Option<Vec<u8>>,
+    /// The address of its readable text.
+    pub text: ContentId,
+    /// Its size in tokens, as it came.
+    pub tokens: u64,
+    /// When it was said, ISO 8601.
+    pub at: Option<String>,
+}
+
+/// What one request adds to a session. It is recorded whole or not at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// The history that the messages follow.
+    pub after: Chain,
+    /// The messages, oldest first.
+    pub said: Vec<Said>,
+    /// What was made smaller before it is first sent.
+    pub rewrites: Vec<Rewrite>,
+    /// The originals of that.
+    pub departure: Departure,
+    /// The request itself.
+    pub turn: Turn,
+    /// When it was made, ISO 8601.
+    pub at: String,
+}
+
+/// What is known of one request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// The format of its messages.
+    pub format: String,
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// The beginning of the first text that a person typed.
+    pub title: String,
+    /// Tokens of the prompt: as it came, and as it is sent.
+    pub tokens: [u64; 2],
+    /// The limit it is held to, in tokens.
+    pub limit: u64,
+    /// What not compressing has cost since the last epoch, in the units of the cache rule.
+    pub rent: f64,
+}
+
+/// The epochs that may apply to a history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Epochs {
+    /// Those whose run begins with one of its entries, oldest first, those taken back included.
+    pub recorded: Vec<Recorded>,
+    /// Entries of the scope that are pinned by hand.
+    pub pins: Vec<EntryKey>,
+    /// What [`Journal::seen`] said when they were read.
+    pub seen: u64,
+}
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// The epoch is recorded; [`Journal::seen`] says this from now on.
+    Done(u64),
+    /// Somebody else recorded an epoch or a mark meanwhile. Nothing was recorded.
+    Behind,
+}
+
+/// Records live conversations.
+pub trait Journal: Send + Sync {
+    /// The deepest of these histories that is recorded: its index, and the session whose newest
+    /// message it is or, where it is none's, the one that recorded it. `chains` are the prefixes
+    /// of one history, shortest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError>;
+
+    /// Records a request: on return it survives a crash of the process. Messages that are known
+    /// are passed over, and the session's newest message becomes the last one of the batch, or
+    /// `after` where it brings none. The session is created if there is none.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be recorded; then nothing of it was. [`StoreError::Damaged`] where
+    /// `after` is neither empty nor recorded.
+    fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError>;
+
+    /// The rewrites of these entries.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError>;
+
+    /// The epochs whose run begins with one of these entries, and the pins.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError>;
+
+    /// A number that grows with every epoch, mark and erasure of the scope, whoever made it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn seen(&self, scope: &str) -> Result<u64, StoreError>;
+
+    /// Records an epoch with what leaves the prompt, unless [`Journal::seen`] has moved on from
+    /// `seen` (compare and swap).
+    ///
+    /// # Errors
+    ///
+    /// When it could not be recorded; then nothing of it was.
+    fn commit(
+        &self,
+        scope: &str,
+        session: &str,
+        epoch: &Epoch,
+        departure: &Departure,
+        seen: u64,
+    ) -> Result<Commit, StoreError>;
+
+    /// Records a mark of a session.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NothingToMark`] for an epoch that is unknown, or already as the mark wants
+    /// it; or when the store cannot be written.
+    fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError>;
+
+    /// What not compressing has cost since the last epoch, as the newest request of a session said.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn rent(&self, scope: &str, session: &str) -> Result<f64, StoreError>;
+}
+
+/// Looks after what the journal holds: for people, never on the way of a request.
+pub trait Archive: Journal {
+    /// Sessions, the one used last first, at most `most` after skipping `skip`; those in the
+    /// trash only where `trashed`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn sessions(
+        &self,
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// A session by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be read.
+    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError>;
+
+    /// The messages on the way to `head`, oldest first: at most `most` from the place `from` on.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or a message on the way is missing.
+    fn history(
+        &self,
+        scope: &str,
+        head: Chain,
+        from: u32,
+        most: usize,
+    ) -> Result<Vec<Said>, StoreError>;
+
+    /// The epochs that a session recorded, oldest first, those taken back included.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError>;
+
+    /// Records a snapshot, and drops the oldest ones of its session that were made automatically
+    /// until `keep` of those are left (SPEC 3.6).
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError>;
+
+    /// The snapshots of a session, or of all, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError>;
+
+    /// Deletes a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSnapshot`], or when the store cannot be written.
+    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError>;
+
+    /// Makes an earlier message the newest one of a session. Nothing is deleted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
+    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError>;
+
+    /// Puts a session into the trash, or takes it out.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be written.
+    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
+
+    /// Deletes a session for good: the messages that no other session leads to, their texts, its
+    /// epochs and snapshots. Gives how many messages went.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be written.
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
+
+    /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
+    /// pieces in the index, and the epochs whose summaries may quote it. Its place stays, as a
+    /// tombstone (SPEC 2.1). Gives how many epochs went.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`] where no message says this, or when the store cannot be written.
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
+
+    /// Messages that the search does not know yet, oldest first, each with the session that
+    /// recorded it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError>;
+
+    /// Adds the pieces of messages to the search; from now on it knows them.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn index(
+        &self,
+        scope: &str,
+        messages: &[Chain],
+        departure: &Departure,
+    ) -> Result<(), StoreError>;
+
+    /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
+    /// `repair`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read at all.
+    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError>;
+}
+
+/// Something that is wrong with a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What, and where.
+    pub what: String,
+    /// Whether it was mended.
+    pub repaired: bool,
+    /// What to do where it was not.
+    pub remedy: String,
+}

@@ -1,0 +1,109 @@
+//! Identities by content: of an entry, of a history, of a covered run.
+//!
+//! Invariant: an identity depends on what was said and nothing else, so that it is the same after
+//! a restart, in a fork, and under another name of the session. Marks that a client moves every
+//! turn (`cache_control`) are not part of an entry (hazard 15).
+
+use std::fmt;
+
+use crate::{Body, Call, Entry, Role};
+
+/// What an entry says: role and parts, without its place and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryKey(pub [u8; 16]);
+
+/// A sequence of entries, as a hash over their keys in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chain(pub [u8; 16]);
+
+impl EntryKey {
+    /// The key of an entry.
+    pub fn of(entry: &Entry) -> Self {
+        let mut hash = Hash::default();
+        hash.field(match entry.role {
+            Role::System => b"system",
+            Role::User => b"user",
+            Role::Assistant => b"assistant",
+            Role::Tool => b"tool",
+        });
+        for part in &entry.parts {
+            hash.field(&part.within.map_or([u8::MAX; 4], u32::to_le_bytes));
+            match &part.body {
+                Body::Text(text) => hash.fields([b"text", text.as_bytes()]),
+                Body::Call(call) => {
+                    let Call { id, tool, arguments } = call;
+                    hash.fields([b"call", id.as_bytes(), tool.as_bytes(), arguments.as_bytes()]);
+                }
+                Body::Result(result) => {
+                    let error = [u8::from(result.error)];
+                    hash.fields([
+                        b"result",
+                        result.call.as_bytes(),
+                        result.text.as_bytes(),
+                        &error,
+                    ]);
+                }
+                Body::Thinking(text) => hash.fields([b"thinking", text.as_bytes()]),
+                Body::Image(image) => hash.fields([b"image", &image.content.0]),
+                Body::Opaque(opaque) => hash.fields([b"opaque", &opaque.content.0]),
+            }
+        }
+        Self(hash.end())
+    }
+
+    /// The first eight hexadecimal digits: enough to name an entry of one conversation.
+    pub fn short(self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
+impl Chain {
+    /// The chain of these entries.
+    pub fn of(keys: &[EntryKey]) -> Self {
+        keys.iter().fold(Self::default(), |chain, &key| chain.then(key))
+    }
+
+    /// This sequence and one more entry.
+    #[must_use]
+    pub fn then(self, key: EntryKey) -> Self {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&self.0).update(&key.0);
+        Self(half(&hash))
+    }
+}
+
+/// A hash over fields that cannot run into each other.
+#[derive(Default)]
+struct Hash(blake3::Hasher);
+
+impl Hash {
+    fn field(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    }
+
+    fn fields<const N: usize>(&mut self, fields: [&[u8]; N]) {
+        fields.into_iter().for_each(|bytes| self.field(bytes));
+    }
+
+    fn end(&self) -> [u8; 16] {
+        half(&self.0)
+    }
+}
+
+fn half(hash: &blake3::Hasher) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+    half
+}
+
+impl fmt::Display for EntryKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
