@@ -33,8 +33,8 @@ pub use journal::{Archive, Batch, Commit, Epochs, Finding, Journal, Said, Turn};
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use port::{
-    Blob, Counter, Departure, Excerpt, Gauge, Measure, Store, StoreError, Summarizer, SummaryError,
-    SummaryJob,
+    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Store,
+    StoreError, Summarizer, SummaryError, SummaryJob,
 };
 pub use run::Run;
 pub use size::Sizes;

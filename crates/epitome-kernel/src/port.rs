@@ -1,6 +1,7 @@
 //! The ports: what the kernel asks of its adapters. It knows none of them.
 
 use std::fmt;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use epitome_types::{
@@ -91,6 +92,41 @@ pub enum SummaryError {
     /// The model failed.
     #[error("the summariser failed: {0}")]
     Failed(String),
+}
+
+/// A tool result that may be made smaller before it is first sent.
+pub struct DigestJob<'a> {
+    /// The tool that gave it; a hint, what counts is the text.
+    pub tool: &'a str,
+    /// The arguments of the call, as the model wrote them; a hint too.
+    pub arguments: &'a str,
+    /// The result.
+    pub text: &'a str,
+    /// Whether the tool reported an error: errors are not made smaller.
+    pub error: bool,
+    /// The most the digest may take, by `measure`; what is no larger stays as it is.
+    pub most: u64,
+    /// Sizes a text in the unit of `most`.
+    pub measure: &'a dyn Measure,
+}
+
+/// What may stand in the place of a tool result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digested {
+    /// The text, without the marker that names the original.
+    pub text: String,
+    /// What the result was taken for: `json`, `log`, `search` or `text`.
+    pub kind: &'static str,
+    /// Where the original says what the digest leaves out: byte ranges in order, on character
+    /// boundaries, each short enough to be one passage of the search index.
+    pub left: Vec<Range<usize>>,
+}
+
+/// Makes tool results smaller by their shape, without a model.
+pub trait Digester: Send + Sync {
+    /// A digest that is smaller than the text and no larger than the job allows; `None` where the
+    /// text should stay, or be replaced in another way.
+    fn digest(&self, job: &DigestJob<'_>) -> Option<Digested>;
 }
 
 /// One text for the store.
