@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use epitome_types::{Op, Plan, Role};
 
-use crate::check::{PlanError, check};
+use crate::check::{PlanError, check, checked};
 use crate::size::Sizes;
 use crate::thread::Thread;
 use crate::view::{Inserted, View};
@@ -22,6 +22,20 @@ pub fn apply<'t>(
     plan: &Plan,
 ) -> Result<View<'t>, PlanError> {
     check(thread, sizes, plan)?;
+    Ok(placed(thread, plan))
+}
+
+/// Applies a plan that was applied before, to a thread that holds the same run.
+///
+/// # Errors
+///
+/// When the plan breaks an invariant by now: an entry that it takes was pinned since.
+pub(crate) fn reapply<'t>(thread: &'t Thread, plan: &Plan) -> Result<View<'t>, PlanError> {
+    checked(thread, None, plan)?;
+    Ok(placed(thread, plan))
+}
+
+fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
     let mut view = View {
         thread,
         kept: vec![true; thread.entries().len()],
@@ -53,7 +67,7 @@ pub fn apply<'t>(
     }
     view.inserts.sort_by_key(|inserted| inserted.place);
     lead_with_user(&mut view);
-    Ok(view)
+    view
 }
 
 /// Some providers refuse a conversation that begins with the assistant (hazard 6). Where the plan

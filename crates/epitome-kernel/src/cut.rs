@@ -3,9 +3,11 @@
 //! Invariant: a cut is never larger than what was allowed and always smaller than its original.
 //! Called by the draft of a plan, and for the marker behind a digest.
 
+use std::ops::Range;
+
 use epitome_types::{ContentId, How, Op, PartId, Passage};
 
-use crate::port::Measure;
+use crate::port::{Digested, Measure};
 use crate::size::Sizes;
 use crate::thread::Thread;
 
@@ -78,6 +80,25 @@ impl Cutter<'_> {
         let left = text.lines().count().saturating_sub(digest.lines().count()).max(1);
         let kept = self.tokens.gauge().size(digest);
         Some(format!("{digest}\n{}", self.fill(part, &ContentId::of(text).short(), left, kept)))
+    }
+
+    /// A digest with its marker in the place of a part, where that takes at most `most`.
+    pub(crate) fn digest(
+        &self,
+        part: PartId,
+        text: &str,
+        digest: &Digested,
+        most: u64,
+    ) -> Option<Cut> {
+        let with = self.digested(part, &digest.text)?;
+        let size = self.measure(&with);
+        let passage = |range: &Range<usize>| {
+            let text = text.get(range.clone())?.to_owned();
+            Some(Passage { entry: part.entry, text })
+        };
+        let left = digest.left.iter().filter_map(passage).collect();
+        let cut = Cut { part, with, how: How::Digest, size, most, digest: false, left };
+        (size <= most).then_some(cut)
     }
 
     /// Cuts the largest of the parts so that together they take at most `room`; `None` where that

@@ -14,6 +14,7 @@ mod draft;
 mod driver;
 mod journal;
 mod lines;
+mod live;
 mod options;
 mod outcome;
 mod port;
@@ -30,6 +31,10 @@ pub use check::{Fault, PlanError, check};
 pub use driver::compress;
 pub use epitome_types as types;
 pub use journal::{Archive, Batch, Commit, Epochs, Finding, Journal, Said, Turn};
+pub use live::{
+    Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
+    arrive, epoch_of, reconcile,
+};
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use port::{

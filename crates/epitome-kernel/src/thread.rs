@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use epitome_types::{Body, Entry, EntryId, Part, PartId, Role, Speaker};
+use epitome_types::{Body, Call, Entry, EntryId, Part, PartId, Role, Speaker};
 
 /// Why an entry cannot leave the prompt; where there are several reasons, the last of these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,6 +182,11 @@ impl Thread {
 
     /// The tool whose result a part is or stands in.
     pub fn tool_of(&self, id: PartId) -> Option<&str> {
+        Some(self.call_of(id)?.tool.as_str())
+    }
+
+    /// The call whose result a part is or stands in.
+    pub fn call_of(&self, id: PartId) -> Option<&Call> {
         let entry = self.entry(id.entry)?;
         let part = self.part(id)?;
         let outer = part.within.and_then(|outer| entry.parts.get(outer as usize)).unwrap_or(part);
@@ -189,7 +194,7 @@ impl Thread {
         let entries = &self.entries[self.exchange_of(id.entry).entries.clone()];
         let calls: Vec<_> = entries.iter().flat_map(Entry::calls).collect();
         let named = calls.iter().find(|call| !call.id.is_empty() && call.id == result.call);
-        named.or(calls.first().filter(|_| calls.len() == 1)).map(|call| call.tool.as_str())
+        named.or(calls.first().filter(|_| calls.len() == 1)).copied()
     }
 
     /// What a person is told an entry is: `e12 read_file result`, `e3 user`.

@@ -64,6 +64,16 @@ impl View<'_> {
         self.kept.get(id.index()).copied().unwrap_or(false)
     }
 
+    /// Whether a part has a new text.
+    pub fn rewrites_part(&self, part: PartId) -> bool {
+        self.rewrites.contains_key(&part)
+    }
+
+    /// How many checkpoints there are.
+    pub fn checkpoints(&self) -> usize {
+        self.inserts.iter().filter(|inserted| inserted.checkpoint).count()
+    }
+
     /// The changes to the bytes, in the order of the messages. An insert names the nearest entry
     /// before it that stays; inserts behind the same entry come in their order.
     pub fn edits(&self) -> Vec<Edit> {

@@ -1,0 +1,187 @@
+//! Which epoch is in force for a history, and which entries are held.
+//!
+//! Invariant: an epoch applies to every history that contains its covered run and to no other, so
+//! restart, rewind and fork need no rules of their own (HOUSE 3.4). Where several apply, the one
+//! that reaches furthest does; taking it back leaves the one before.
+
+use std::collections::BTreeSet;
+
+use epitome_types::{
+    Cause, Chain, Covered, EntryId, EntryKey, Epoch, EpochId, Op, PartId, Plan, Recorded,
+};
+
+use crate::apply::reapply;
+use crate::thread::Thread;
+use crate::view::View;
+
+/// The epochs that may apply to a history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lineage {
+    recorded: Vec<Recorded>,
+}
+
+/// The epoch that applies to a history.
+#[derive(Clone, Debug)]
+pub struct InForce<'l, 't> {
+    /// The epoch.
+    pub epoch: &'l Epoch,
+    /// Where its run begins in the history.
+    pub start: usize,
+    /// The history as it is sent.
+    pub view: View<'t>,
+}
+
+impl Lineage {
+    /// A lineage of these epochs, oldest first.
+    pub fn new(recorded: Vec<Recorded>) -> Self {
+        Self { recorded }
+    }
+
+    /// The epochs, oldest first.
+    pub fn recorded(&self) -> &[Recorded] {
+        &self.recorded
+    }
+
+    /// Adds an epoch that was just recorded.
+    pub fn push(&mut self, epoch: Epoch) {
+        self.recorded.push(Recorded { epoch, undone: false });
+    }
+
+    /// The epoch in force for a thread with these keys. One that the kernel would refuse now, since
+    /// an entry it takes was pinned later, is passed over.
+    pub fn in_force<'t>(&self, thread: &'t Thread, keys: &[EntryKey]) -> Option<InForce<'_, 't>> {
+        let mut found = self.matching(keys, false);
+        found.sort_by_key(|(epoch, start)| start + epoch.covered.len as usize);
+        found.into_iter().rev().find_map(|(epoch, start)| {
+            let view = reapply(thread, &moved(&epoch.plan, start as i64)).ok()?;
+            Some(InForce { epoch, start, view })
+        })
+    }
+
+    /// The entries that epochs which were taken back had touched: they are held, so that the same
+    /// cut does not come back by itself.
+    pub fn held(&self, keys: &[EntryKey]) -> Vec<EntryId> {
+        let undone = self.matching(keys, true);
+        let mut held = BTreeSet::new();
+        for (epoch, start) in undone {
+            held.extend(touched(&moved(&epoch.plan, start as i64)));
+        }
+        held.into_iter().collect()
+    }
+
+    /// The epoch that was taken back last, of those whose parent is in force.
+    pub fn redoable(&self, keys: &[EntryKey], in_force: Option<EpochId>) -> Option<EpochId> {
+        let undone = self.matching(keys, true).into_iter().rev();
+        undone.map(|(epoch, _)| epoch).find(|epoch| epoch.parent == in_force).map(|epoch| epoch.id)
+    }
+
+    /// How many compressions led to an epoch, itself included.
+    pub fn compressions(&self, mut epoch: Option<EpochId>) -> u32 {
+        let mut count = 0;
+        for recorded in self.recorded.iter().rev() {
+            if Some(recorded.epoch.id) == epoch {
+                count += 1;
+                epoch = recorded.epoch.parent;
+            }
+        }
+        count
+    }
+
+    /// The epochs whose run stands in a history, oldest first, and where it begins.
+    fn matching(&self, keys: &[EntryKey], undone: bool) -> Vec<(&Epoch, usize)> {
+        let mut runs = Runs { keys, chains: Vec::new() };
+        let recorded = self.recorded.iter().filter(|recorded| recorded.undone == undone);
+        recorded
+            .filter_map(|Recorded { epoch, .. }| Some((epoch, runs.find(&epoch.covered)?)))
+            .collect()
+    }
+}
+
+/// The runs of one history. The chains from a place on are worked out once, however many epochs
+/// begin there.
+struct Runs<'k> {
+    keys: &'k [EntryKey],
+    chains: Vec<(usize, Vec<Chain>)>,
+}
+
+impl Runs<'_> {
+    fn find(&mut self, covered: &Covered) -> Option<usize> {
+        let places = (0..self.keys.len()).filter(|&place| self.keys[place] == covered.first);
+        places
+            .into_iter()
+            .find(|&start| self.chain(start, covered.len as usize) == Some(covered.chain))
+    }
+
+    fn chain(&mut self, start: usize, len: usize) -> Option<Chain> {
+        let known = self.chains.iter().position(|(place, _)| *place == start);
+        let at = known.unwrap_or_else(|| {
+            let chain = |chain: &mut Chain, &key: &EntryKey| {
+                *chain = chain.then(key);
+                Some(*chain)
+            };
+            let chains = self.keys[start..].iter().scan(Chain::default(), chain).collect();
+            self.chains.push((start, chains));
+            self.chains.len() - 1
+        });
+        self.chains[at].1.get(len.checked_sub(1)?).copied()
+    }
+}
+
+/// The record of a plan over a whole history. It covers at least what its parent covered, so that
+/// the newest epoch is the one that reaches furthest.
+pub fn epoch_of(
+    plan: &Plan,
+    keys: &[EntryKey],
+    parent: Option<&InForce<'_, '_>>,
+    number: u32,
+    cause: Cause,
+) -> Option<Epoch> {
+    let touched = touched(plan);
+    let (mut start, mut end) = (touched.first()?.index(), touched.last()?.index() + 1);
+    if let Some(parent) = parent {
+        start = start.min(parent.start);
+        end = end.max(parent.start + parent.epoch.covered.len as usize);
+    }
+    let run = keys.get(start..end)?;
+    Some(Epoch {
+        id: EpochId::of(""),
+        parent: parent.map(|parent| parent.epoch.id),
+        covered: Covered { first: *run.first()?, len: run.len() as u32, chain: Chain::of(run) },
+        plan: moved(plan, -(start as i64)),
+        cause,
+        number,
+        tokens: [0, 0],
+        confidence: 1.0,
+        profile: String::new(),
+        config: String::new(),
+        at: String::new(),
+    })
+}
+
+/// The entries that a plan touches, in order.
+fn touched(plan: &Plan) -> BTreeSet<EntryId> {
+    let of = |op: &Op| match op {
+        Op::Replace { part, .. } => vec![part.entry],
+        Op::Drop { entries } => entries.clone(),
+        Op::Insert { after, .. } => after.iter().copied().collect(),
+        Op::Summarize(checkpoint) => checkpoint.covers.clone(),
+    };
+    plan.ops.iter().flat_map(of).collect()
+}
+
+/// A plan with all its entries moved by so many places.
+fn moved(plan: &Plan, by: i64) -> Plan {
+    let place = |id: EntryId| EntryId((i64::from(id.0) + by) as u32);
+    let op = |op: &Op| match op.clone() {
+        Op::Replace { part, with, how } => {
+            Op::Replace { part: PartId { entry: place(part.entry), ..part }, with, how }
+        }
+        Op::Drop { entries } => Op::Drop { entries: entries.into_iter().map(place).collect() },
+        Op::Insert { after, role, text } => Op::Insert { after: after.map(place), role, text },
+        Op::Summarize(mut checkpoint) => {
+            checkpoint.covers.iter_mut().for_each(|id| *id = place(*id));
+            Op::Summarize(checkpoint)
+        }
+    };
+    Plan { ops: plan.ops.iter().map(op).collect(), reason: plan.reason.clone() }
+}

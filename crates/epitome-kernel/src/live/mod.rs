@@ -1,0 +1,15 @@
+//! The decisions of a live conversation, turn by turn: what is new, which epoch is in force, what
+//! is made smaller on arrival, and whether it is time to compress.
+//!
+//! Invariant: pure functions of keys, records and sizes. Called by the host's session, in the
+//! order of the modules below.
+
+mod arrive;
+mod lineage;
+mod reconcile;
+mod trigger;
+
+pub use arrive::{Arrival, ArriveOptions, arrive};
+pub use lineage::{InForce, Lineage, epoch_of};
+pub use reconcile::{Reconciled, reconcile};
+pub use trigger::{CachePrices, Meter, TriggerOptions};
