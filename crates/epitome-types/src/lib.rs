@@ -6,6 +6,7 @@
 mod budget;
 mod checkpoint;
 mod entry;
+mod event;
 mod id;
 mod journal;
 mod key;
@@ -17,6 +18,7 @@ mod summary;
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level};
 pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
+pub use event::{Event, Happened, Skip};
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};

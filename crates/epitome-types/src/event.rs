@@ -1,0 +1,121 @@
+//! What a host is told while a conversation goes on (SPEC 10).
+//!
+//! Invariant: an event says what has already been recorded; nothing depends on its being read.
+
+use serde::Serialize;
+
+use crate::{Cause, OpReport, Purpose};
+
+/// Something that happened to a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// The session.
+    pub session: String,
+    /// When, ISO 8601.
+    pub at: String,
+    /// Tokens of the prompt before and after.
+    pub tokens: [u64; 2],
+    /// What happened.
+    #[serde(flatten)]
+    pub what: Happened,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Happened {
+    /// A compression was applied.
+    Compressed {
+        /// The epoch's id.
+        epoch: String,
+        /// Which compression of its history it is.
+        number: u32,
+        /// Why it was made.
+        cause: Cause,
+        /// What was done.
+        ops: Vec<OpReport>,
+    },
+    /// No compression was applied, though one was considered.
+    CompressionSkipped {
+        /// Why not.
+        reason: Skip,
+    },
+    /// A compression failed; the conversation goes on as it was.
+    CompressionError {
+        /// Where it failed.
+        stage: &'static str,
+        /// Why.
+        cause: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A snapshot was made by hand.
+    SnapshotCreated {
+        /// Its id.
+        id: String,
+        /// What it is for.
+        purpose: Purpose,
+    },
+    /// A snapshot was made before a compression.
+    AutoSnapshotCreated {
+        /// Its id.
+        id: String,
+        /// What it is for.
+        purpose: Purpose,
+    },
+    /// A snapshot could not be made.
+    SnapshotError {
+        /// Why.
+        cause: String,
+    },
+    /// The prompt is filling up.
+    ContextWarning {
+        /// The share of the limit in use, in percent.
+        percent: u64,
+    },
+    /// A tool result was put into the store before it was first sent.
+    ToolResultOffloaded {
+        /// The entry.
+        entry: String,
+        /// The tool.
+        tool: String,
+        /// Tokens saved.
+        saved: u64,
+    },
+    /// A tool result was digested before it was first sent.
+    ToolResultDigested {
+        /// The entry.
+        entry: String,
+        /// The tool.
+        tool: String,
+        /// Tokens saved.
+        saved: u64,
+    },
+    /// The client edited, rewound or compacted its history.
+    Branched {
+        /// The first entry that differs.
+        at: String,
+    },
+    /// An epoch was taken back or put in force again by somebody else.
+    EpochChanged {
+        /// The epoch now in force.
+        epoch: Option<String>,
+    },
+}
+
+/// Why no compression was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skip {
+    /// The prompt is within its bounds.
+    NotNeeded,
+    /// What could leave is pinned or held.
+    NothingToCompress,
+    /// It would not be smaller.
+    NotSmaller,
+    /// It would free too little.
+    Stalled,
+    /// The profile forbids it.
+    Disabled,
+}
