@@ -98,12 +98,13 @@ pub trait Journal: Send + Sync {
 
     /// Records a request: on return it survives a crash of the process. Messages that are known
     /// are passed over, and the session's newest message becomes the last one of the batch, or
-    /// `after` where it brings none. The session is created if there is none.
+    /// `after` where it brings none. The session is created if there is none. What says the same as
+    /// an erased message is recorded without its content.
     ///
     /// # Errors
     ///
     /// When it could not be recorded; then nothing of it was. [`StoreError::Damaged`] where
-    /// `after` is neither empty nor recorded.
+    /// `after` is neither empty nor recorded, or a message does not follow the one before it.
     fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError>;
 
     /// The rewrites of these entries.
@@ -132,7 +133,9 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When it could not be recorded; then nothing of it was.
+    /// When it could not be recorded; then nothing of it was. [`StoreError::NoSession`] for a
+    /// session that recorded no message; [`StoreError::Damaged`] for an epoch whose id is not its
+    /// hash.
     fn commit(
         &self,
         scope: &str,
@@ -147,7 +150,8 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::NothingToMark`] for an epoch that is unknown, or already as the mark wants
-    /// it; or when the store cannot be written.
+    /// it, and for taking out a pin that is not there; [`StoreError::NoSession`]; or when the store
+    /// cannot be written.
     fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError>;
 
     /// What not compressing has cost since the last epoch, as the newest request of a session said.
@@ -237,8 +241,9 @@ pub trait Archive: Journal {
     /// [`StoreError::NoSession`], or when the store cannot be written.
     fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
 
-    /// Deletes a session for good: the messages that no other session leads to, their texts, its
-    /// epochs and snapshots. Gives how many messages went.
+    /// Deletes a session for good: the messages that it recorded and no other session or snapshot
+    /// leads to, their texts, its snapshots, and its epochs unless all that they cover stays. Gives
+    /// how many messages went.
     ///
     /// # Errors
     ///

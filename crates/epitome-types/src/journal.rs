@@ -5,9 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Chain, ContentId, EntryKey, How, Plan};
+use crate::key::Hash;
+use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, Op, Plan, Role};
 
-/// The id of an epoch: a hash over all of it.
+/// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
 pub type EpochId = ContentId;
 
 /// The run of entries that an epoch rewrites: from the first entry it touches to the last one,
@@ -65,6 +66,85 @@ pub struct Epoch {
     pub at: String,
 }
 
+impl Epoch {
+    /// The id that it must have: a hash over every field but the id itself. It is the same in every
+    /// version of this program; a new field is hashed only where it differs from its default.
+    pub fn hash(&self) -> EpochId {
+        let mut hash = Hash::default();
+        let Self { id: _, parent, covered, plan, cause, number, tokens, .. } = self;
+        hash.field(parent.as_ref().map_or(&[][..], |parent| &parent.0));
+        hash.fields([&covered.first.0, &covered.len.to_le_bytes()[..], &covered.chain.0]);
+        hash.field(&(plan.ops.len() as u64).to_le_bytes());
+        plan.ops.iter().for_each(|op| hash_op(&mut hash, op));
+        hash.fields([
+            plan.reason.as_bytes(),
+            match cause {
+                Cause::Soft => b"soft",
+                Cause::Hard => b"hard",
+                Cause::Manual => b"manual",
+            },
+            &number.to_le_bytes(),
+            &tokens[0].to_le_bytes(),
+            &tokens[1].to_le_bytes(),
+            &self.confidence.to_bits().to_le_bytes(),
+            self.profile.as_bytes(),
+            self.config.as_bytes(),
+            self.at.as_bytes(),
+        ]);
+        ContentId(hash.end())
+    }
+}
+
+fn hash_op(hash: &mut Hash, op: &Op) {
+    match op {
+        Op::Replace { part, with, how } => {
+            hash.fields([b"replace", &part.entry.0.to_le_bytes()[..], &part.part.to_le_bytes()]);
+            hash.fields([with.as_bytes(), how_name(*how)]);
+        }
+        Op::Drop { entries } => {
+            hash.field(b"drop");
+            hash_entries(hash, entries);
+        }
+        Op::Insert { after, role, text } => {
+            hash.field(b"insert");
+            hash_entries(hash, after.as_slice());
+            let role: &[u8] = match role {
+                Role::System => b"system",
+                Role::User => b"user",
+                Role::Assistant => b"assistant",
+                Role::Tool => b"tool",
+            };
+            hash.fields([role, text.as_bytes()]);
+        }
+        Op::Summarize(checkpoint) => {
+            hash.fields([&b"summarize"[..], &checkpoint.id.0]);
+            hash_entries(hash, &checkpoint.covers);
+            let level: &[u8] = match checkpoint.level {
+                Level::Merged => b"merged",
+                Level::Compact => b"compact",
+                Level::Moderate => b"moderate",
+                Level::Detailed => b"detailed",
+            };
+            hash.fields([checkpoint.text.as_bytes(), level]);
+        }
+    }
+}
+
+fn hash_entries(hash: &mut Hash, entries: &[EntryId]) {
+    let places: Vec<u8> = entries.iter().flat_map(|entry| entry.0.to_le_bytes()).collect();
+    hash.field(&places);
+}
+
+fn how_name(how: How) -> &'static [u8] {
+    match how {
+        How::Digest => b"digest",
+        How::Offload => b"offload",
+        How::Mask => b"mask",
+        How::TruncateInput => b"truncate_input",
+        How::Cut => b"cut",
+    }
+}
+
 /// A tool result that was made smaller before it was first sent (HOUSE 3.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewrite {
@@ -105,4 +185,79 @@ pub struct Recorded {
     pub epoch: Epoch,
     /// Whether it was taken back.
     pub undone: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Checkpoint, PartId};
+
+    fn epoch() -> Epoch {
+        let part = PartId { entry: EntryId(3), part: 0 };
+        Epoch {
+            id: ContentId([0; 16]),
+            parent: None,
+            covered: Covered { first: EntryKey([1; 16]), len: 4, chain: Chain([2; 16]) },
+            plan: Plan {
+                ops: vec![
+                    Op::Replace { part, with: "short".into(), how: How::Digest },
+                    Op::Drop { entries: vec![EntryId(1), EntryId(2)] },
+                    Op::Insert { after: None, role: Role::User, text: "note".into() },
+                    Op::Summarize(Checkpoint {
+                        id: ContentId([3; 16]),
+                        covers: vec![EntryId(0)],
+                        text: "summary".into(),
+                        level: Level::Detailed,
+                    }),
+                ],
+                reason: "full".into(),
+            },
+            cause: Cause::Soft,
+            number: 1,
+            tokens: [900, 300],
+            confidence: 0.75,
+            profile: "default".into(),
+            config: "c0".into(),
+            at: "2026-01-02T03:04:05Z".into(),
+        }
+    }
+
+    #[test]
+    fn every_field_but_the_id_counts() {
+        let changes: [fn(&mut Epoch); 17] = [
+            |epoch| epoch.parent = Some(ContentId([0; 16])),
+            |epoch| epoch.covered.first = EntryKey([9; 16]),
+            |epoch| epoch.covered.len = 5,
+            |epoch| epoch.covered.chain = Chain([9; 16]),
+            |epoch| epoch.plan.ops.truncate(3),
+            |epoch| epoch.plan.ops.swap(0, 1),
+            |epoch| epoch.plan.ops[1] = Op::Drop { entries: vec![EntryId(1)] },
+            |epoch| epoch.plan.reason.clear(),
+            |epoch| epoch.cause = Cause::Hard,
+            |epoch| epoch.number = 2,
+            |epoch| epoch.tokens[0] += 1,
+            |epoch| epoch.tokens[1] += 1,
+            |epoch| epoch.confidence = 0.5,
+            |epoch| epoch.profile.push('x'),
+            |epoch| epoch.config.push('x'),
+            |epoch| epoch.at.push('x'),
+            |epoch| epoch.plan.ops[2] = Op::Drop { entries: Vec::new() },
+        ];
+        let first = epoch().hash();
+        let mut hashes = vec![first];
+        for change in changes {
+            let mut changed = epoch();
+            change(&mut changed);
+            hashes.push(changed.hash());
+        }
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 18);
+        assert_eq!(Epoch { id: first, ..epoch() }.hash(), first);
+    }
+
+    #[test]
+    fn the_hash_outlives_a_version() {
+        assert_eq!(epoch().hash().to_string(), "07bc92644a28ed2de47ceb954d801ed5");
+    }
 }

@@ -74,18 +74,18 @@ impl Chain {
 
 /// A hash over fields that cannot run into each other.
 #[derive(Default)]
-struct Hash(blake3::Hasher);
+pub(crate) struct Hash(blake3::Hasher);
 
 impl Hash {
-    fn field(&mut self, bytes: &[u8]) {
+    pub(crate) fn field(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     }
 
-    fn fields<const N: usize>(&mut self, fields: [&[u8]; N]) {
+    pub(crate) fn fields<const N: usize>(&mut self, fields: [&[u8]; N]) {
         fields.into_iter().for_each(|bytes| self.field(bytes));
     }
 
-    fn end(&self) -> [u8; 16] {
+    pub(crate) fn end(&self) -> [u8; 16] {
         half(&self.0)
     }
 }
