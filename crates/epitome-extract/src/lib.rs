@@ -4,6 +4,7 @@
 //! entries it stands for. The kernel asks it through the same port as a model.
 
 mod brief;
+mod digest;
 mod directive;
 mod facts;
 mod keys;
@@ -22,6 +23,7 @@ mod unit;
 mod weigh;
 mod words;
 
+pub use digest::Digests;
 pub use facts::Facts;
 pub use summary::Extractive;
-pub use tuning::Tuning;
+pub use tuning::{Shapes, Short, Tuning};

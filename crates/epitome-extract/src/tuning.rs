@@ -146,3 +146,115 @@ impl Tuning {
         near: 0.3,
     };
 }
+
+/// What decides how a tool result is made smaller: found by trying it on recorded results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shapes {
+    /// A table has at least this many rows.
+    pub rows_least: usize,
+    /// It makes up at least this share of the text.
+    pub table_share: f64,
+    /// At least this share of its cells is filled.
+    pub filled_share: f64,
+    /// It has at most this many columns.
+    pub columns_most: usize,
+    /// Objects in objects become columns down to this depth.
+    pub column_depth: usize,
+    /// Where rows are left out, a cell has at most about this many bytes.
+    pub cell: usize,
+    /// What surrounds a table takes at most this many bytes.
+    pub around_most: usize,
+    /// Rows that are always wanted: the first of a table.
+    pub rows_first: usize,
+    /// The same for the last.
+    pub rows_last: usize,
+    /// The values of a column are counted where there are at most this many.
+    pub values_few: usize,
+    /// And where each stands, on average, in at least this many rows.
+    pub value_repeat: usize,
+    /// A counted value in less than this share of the rows makes a row stand out.
+    pub rare_share: f64,
+    /// How other JSON is shortened, from the longest to the shortest.
+    pub short: Vec<Short>,
+    /// A log or a search has at least this many lines.
+    pub lines_least: usize,
+    /// A line has at most about this many bytes.
+    pub line: usize,
+    /// Lines of a log that are always wanted: the first.
+    pub lines_first: usize,
+    /// The same for the last.
+    pub lines_last: usize,
+    /// Lines before a failure that go with it.
+    pub before_failure: usize,
+    /// Lines behind a failure that go with it, and as many more as are set in.
+    pub after_failure: usize,
+    /// Lines that begin with the same two words are of one kind where there are this many.
+    pub beginnings: u32,
+    /// A log has at most this many kinds of lines per line.
+    pub kinds_share: f64,
+    /// Or tells of a failure in at least this share of them.
+    pub failed_share: f64,
+    /// At least this share of the lines says when or how bad.
+    pub stamped_share: f64,
+    /// At least this share of the lines of a search are hits.
+    pub hits_share: f64,
+    /// From this share of the lines on that only code has, a text is code.
+    pub code_share: f64,
+    /// Texts of more bytes are not weighed sentence by sentence.
+    pub weighed_most: usize,
+}
+
+/// How much of a JSON text is said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Short {
+    /// Bytes of a string, about.
+    pub string: usize,
+    /// Values of a list.
+    pub values: usize,
+    /// Fields of an object.
+    pub keys: usize,
+    /// How deep values stand in one another.
+    pub depth: usize,
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let short = |string, values, keys, depth| Short { string, values, keys, depth };
+        Self {
+            rows_least: 4,
+            table_share: 0.5,
+            filled_share: 0.5,
+            columns_most: 60,
+            column_depth: 3,
+            cell: 120,
+            around_most: 2000,
+            rows_first: 3,
+            rows_last: 2,
+            values_few: 8,
+            value_repeat: 4,
+            rare_share: 0.05,
+            short: vec![
+                short(1000, 100, 400, 24),
+                short(300, 40, 200, 16),
+                short(160, 16, 100, 12),
+                short(100, 8, 60, 10),
+                short(80, 4, 40, 8),
+                short(60, 2, 20, 6),
+                short(60, 2, 12, 3),
+            ],
+            lines_least: 12,
+            line: 400,
+            lines_first: 3,
+            lines_last: 6,
+            before_failure: 2,
+            after_failure: 4,
+            beginnings: 4,
+            kinds_share: 0.5,
+            failed_share: 0.2,
+            stamped_share: 0.3,
+            hits_share: 0.8,
+            code_share: 0.3,
+            weighed_most: 400_000,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Logs, builds and test runs: lines of one kind are folded, failures and sums stay.
+//!
+//! Invariant: a failure is never folded away while there is room for it. Called by
+//! [`super::Digests`].
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use epitome_kernel::{DigestJob, Digested};
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::outline::{Item, Outline, clip, number, spread};
+use super::shape;
+use crate::tuning::Shapes;
+
+/// Ranks: ends and sums, first failures, what stands around them, later failures, kinds (rare ones
+/// first), repeats.
+const FIRST: u32 = 0;
+const FAILURE: u32 = 1;
+const AROUND: u32 = 2;
+const AGAIN: u32 = 3;
+const KIND: u32 = 4;
+const REPEAT: u32 = KIND + u32::BITS;
+
+/// The lines of a log and what kind each is of.
+#[derive(Debug)]
+pub(super) struct Log<'a> {
+    lines: Vec<Line<'a>>,
+    kinds: usize,
+    /// How many lines say when or how bad.
+    stamped: usize,
+    failures: usize,
+}
+
+#[derive(Debug)]
+struct Line<'a> {
+    text: std::borrow::Cow<'a, str>,
+    span: Range<usize>,
+    fails: bool,
+    /// The first line of its kind, and how many there are up to this one.
+    like: usize,
+    ordinal: u32,
+}
+
+impl<'a> Log<'a> {
+    /// Reads a text; empty lines are dropped.
+    pub(super) fn read(text: &'a str, shapes: &Shapes) -> Self {
+        let mut lines: Vec<Line<'a>> = Vec::new();
+        for span in shape::lines(text).filter(|span| !text[span.clone()].trim().is_empty()) {
+            let text = shape::plain(&text[span.clone()]);
+            let fails = shape::fails(&text);
+            lines.push(Line { text, span, fails, like: 0, ordinal: 0 });
+        }
+        let keys: Vec<(u64, u64)> = lines.iter().map(|line| kinds(&line.text)).collect();
+        let mut exact: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut begins: FxHashMap<u64, u32> = FxHashMap::default();
+        for (key, begin) in &keys {
+            *exact.entry(*key).or_default() += 1;
+            *begins.entry(*begin).or_default() += 1;
+        }
+        let mut first: FxHashMap<u64, (usize, u32)> = FxHashMap::default();
+        for (index, (line, (key, begin))) in lines.iter_mut().zip(&keys).enumerate() {
+            let alone = exact[key] == 1 && !line.fails;
+            let key = if alone && begins[begin] >= shapes.beginnings { begin } else { key };
+            let (like, count) = first.entry(*key).or_insert((index, 0));
+            *count += 1;
+            (line.like, line.ordinal) = (*like, *count);
+        }
+        let stamped = lines.iter().filter(|line| shape::is_stamped(&line.text)).count();
+        let failures = lines.iter().filter(|line| line.fails).count();
+        Self { kinds: first.len(), stamped, failures, lines }
+    }
+
+    /// Whether the lines tell of failures or repeat each other.
+    pub(super) fn is_one(&self, shapes: &Shapes) -> bool {
+        let all = self.lines.len() as f64;
+        self.failures as f64 >= all * shapes.failed_share
+            || self.lines.len() >= shapes.lines_least
+                && (self.kinds as f64 <= all * shapes.kinds_share
+                    || self.failures > 0
+                        && self.lines.iter().any(|line| shape::sums_up(&line.text)))
+    }
+
+    /// Whether most lines say when or how bad: no file that is edited looks like that.
+    pub(super) fn is_stamped(&self, shapes: &Shapes) -> bool {
+        self.stamped as f64 >= self.lines.len() as f64 * shapes.stamped_share
+    }
+
+    /// The digest; `None` where nothing fits.
+    pub(super) fn digest(&self, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+        let ranks = self.ranks(shapes);
+        let items = self.lines.iter().zip(ranks).map(|(line, rank)| {
+            let text = clip(&line.text, shapes.line);
+            let whole = text.len() == line.text.len();
+            Item { text, span: line.span.clone(), rank, like: line.like, whole }
+        });
+        let head = format!(
+            "[… {} lines of {} kinds, repeats folded]",
+            number(self.lines.len()),
+            number(self.kinds)
+        );
+        Outline { head, items: items.collect(), noun: Some("lines"), must: false }.fill(job, "log")
+    }
+
+    fn ranks(&self, shapes: &Shapes) -> Vec<u32> {
+        let mut counts = vec![0u32; self.lines.len()];
+        self.lines.iter().for_each(|line| counts[line.like] += 1);
+        let all = self.lines.len();
+        let mut ranks: Vec<u32> = self
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| {
+                if index < shapes.lines_first || index + shapes.lines_last >= all {
+                    FIRST
+                } else if line.fails && line.ordinal == 1 {
+                    FAILURE
+                } else if line.fails {
+                    AGAIN
+                } else if shape::sums_up(&line.text) && line.ordinal <= 2 {
+                    FIRST
+                } else if line.ordinal == 1 {
+                    KIND + counts[line.like].ilog2()
+                } else {
+                    REPEAT + spread(line.ordinal as usize)
+                }
+            })
+            .collect();
+        for index in (0..all).filter(|index| self.lines[*index].fails) {
+            if self.lines[index].ordinal == 1 {
+                for near in self.around(index, shapes) {
+                    ranks[near] = ranks[near].min(AROUND);
+                }
+            }
+        }
+        ranks
+    }
+
+    /// The lines that go with a failure: some before, some behind, and what is set in below it.
+    fn around(&self, index: usize, shapes: &Shapes) -> Range<usize> {
+        let depth = |index: usize| {
+            let text = &self.lines[index].text;
+            text.len() - text.trim_start().len()
+        };
+        let most = (index + 1 + 4 * shapes.after_failure).min(self.lines.len());
+        let deeper = (index + 1..most).take_while(|next| depth(*next) > depth(index)).count();
+        let end = (index + 1 + deeper.max(shapes.after_failure)).min(self.lines.len());
+        index.saturating_sub(shapes.before_failure)..end
+    }
+}
+
+/// What kind of line it is: all of it but numbers, and how it begins.
+fn kinds(line: &str) -> (u64, u64) {
+    if shape::passes(line) {
+        let mut passes = FxHasher::default();
+        "passes".hash(&mut passes);
+        return (passes.finish(), passes.finish());
+    }
+    let (mut exact, mut begin) = (FxHasher::default(), FxHasher::default());
+    let mut words = 0;
+    let mut rest = line.trim();
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(word);
+        if is_number(run) {
+            '#'.hash(&mut exact);
+        } else {
+            run.hash(&mut exact);
+            if words < 2 && !run.is_empty() {
+                run.hash(&mut begin);
+                words += 1;
+            }
+        }
+        let signs = after.find(char::is_alphanumeric).unwrap_or(after.len());
+        after[..signs].split_whitespace().for_each(|sign| sign.hash(&mut exact));
+        rest = &after[signs..];
+    }
+    if words < 2 {
+        return (exact.finish(), exact.finish());
+    }
+    "begins".hash(&mut begin);
+    (exact.finish(), begin.finish())
+}
+
+/// Whether a word is a number, an id or part of one.
+fn is_number(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+        || word.len() >= 6 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,239 @@
+//! Hits of a search and lists of files: grouped, with the first of each group.
+//!
+//! Invariant: a shown hit keeps its line number and its words; every path is shown, or its folder
+//! with a count. Called by [`super::Digests`].
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use epitome_kernel::{DigestJob, Digested};
+use rustc_hash::FxHashMap;
+
+use super::outline::{Item, Outline, clip, number, passages};
+use super::shape;
+use crate::tuning::Shapes;
+
+/// Names of a list of files that stand in one line.
+const NAMES: usize = 8;
+/// Where not all paths fit, folders are named down to these depths.
+const DEPTHS: [usize; 4] = [usize::MAX, 3, 2, 1];
+
+/// What was found, by file.
+#[derive(Debug, Default)]
+pub(super) struct Search<'a> {
+    files: Vec<File<'a>>,
+    places: FxHashMap<&'a str, usize>,
+    /// Lines that are neither path nor hit.
+    others: Vec<Range<usize>>,
+    lines: usize,
+    hits: usize,
+    /// Hits that a compiler wrote.
+    complaints: usize,
+}
+
+#[derive(Debug)]
+struct File<'a> {
+    path: &'a str,
+    span: Range<usize>,
+    hits: Vec<Range<usize>>,
+}
+
+impl<'a> Search<'a> {
+    /// Reads a text: `path:line:text` or `path:text` on each line, or paths with hits below them.
+    pub(super) fn read(text: &'a str) -> Self {
+        let mut out = Self::default();
+        let mut under: Option<usize> = None;
+        for span in shape::lines(text) {
+            let line = &text[span.clone()];
+            if line.trim().is_empty() || line == "--" {
+                under = under.filter(|_| line == "--");
+                continue;
+            }
+            out.lines += 1;
+            if let (Some(file), Some(_)) = (under, numbered(line)) {
+                out.hit(file, text, span);
+            } else if let Some(path) = hit(line) {
+                let file = out.file(path, span.start..span.start);
+                out.hit(file, text, span.start + path.len() + 1..span.end);
+                under = None;
+            } else if shape::is_path(line.trim()) {
+                under = Some(out.file(line.trim(), span));
+            } else {
+                out.others.push(span);
+            }
+        }
+        out
+    }
+
+    fn file(&mut self, path: &'a str, span: Range<usize>) -> usize {
+        *self.places.entry(path).or_insert_with(|| {
+            self.files.push(File { path, span, hits: Vec::new() });
+            self.files.len() - 1
+        })
+    }
+
+    fn hit(&mut self, file: usize, text: &str, span: Range<usize>) {
+        let said = text[span.clone()].trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+        let complains = ["error", "warning", "note:", "fatal"];
+        let said = said.trim_start();
+        self.complaints += usize::from(complains.iter().any(|word| said.starts_with(word)));
+        self.hits += 1;
+        self.files[file].hits.push(span);
+    }
+
+    /// Whether nearly every line is a path or a hit, and no compiler wrote them.
+    pub(super) fn is_one(&self, shapes: &Shapes) -> bool {
+        let known = self.lines - self.others.len();
+        self.lines >= shapes.lines_least
+            && known as f64 >= self.lines as f64 * shapes.hits_share
+            && self.complaints as f64 <= self.hits as f64 * (1.0 - shapes.hits_share)
+            && self.files.iter().any(|file| file.path.contains('/') || !file.hits.is_empty())
+    }
+
+    /// The digest; `None` where nothing fits.
+    pub(super) fn digest(&self, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+        let (items, how) = if self.hits > 0 {
+            (self.by_file(job, shapes), "by file")
+        } else {
+            (self.by_folder(), "by folder")
+        };
+        let outline = Outline { head: self.head(how), items, noun: None, must: true };
+        outline.fill(job, "search").or_else(|| self.folders(job))
+    }
+
+    /// Each file, and below it its hits.
+    fn by_file(&self, job: &DigestJob<'a>, shapes: &Shapes) -> Vec<Item<'a>> {
+        let mut items = Vec::with_capacity(self.files.len() + self.hits);
+        for file in &self.files {
+            let head = match file.hits.len() {
+                0 => file.path.into(),
+                hits => format!("{} [… {} hits]", file.path, number(hits)).into(),
+            };
+            push(&mut items, head, file.span.clone(), 0, true);
+            for (place, span) in file.hits.iter().enumerate() {
+                let hit = &job.text[span.clone()];
+                let text = clip(hit, shapes.line);
+                let whole = text.len() == hit.len();
+                push(&mut items, text, span.clone(), 1 + place as u32, whole);
+            }
+        }
+        self.push_others(job, shapes, &mut items);
+        items
+    }
+
+    /// Each folder, and below it the names in it.
+    fn by_folder(&self) -> Vec<Item<'a>> {
+        let mut items = Vec::new();
+        for (folder, files) in self.grouped(usize::MAX) {
+            let head = format!("{folder} [… {} files]", number(files.len()));
+            let start = self.files[files[0]].span.start;
+            push(&mut items, head.into(), start..start, 0, true);
+            for (place, names) in files.chunks(NAMES).enumerate() {
+                let text: Vec<&str> =
+                    names.iter().map(|file| &self.files[*file].path[folder.len()..]).collect();
+                let ends = [names[0], names[names.len() - 1]].map(|file| &self.files[file].span);
+                let span = ends[0].start..ends[1].end;
+                push(&mut items, text.join(" ").into(), span, 1 + place as u32, true);
+            }
+        }
+        items
+    }
+
+    /// The folders alone, as deep as they fit, those with most in them first.
+    fn folders(&self, job: &DigestJob<'_>) -> Option<Digested> {
+        DEPTHS.iter().find_map(|depth| {
+            let mut items = Vec::new();
+            for (folder, files) in self.grouped(*depth) {
+                let hits: usize = files.iter().map(|file| self.files[*file].hits.len()).sum();
+                let said = match hits {
+                    0 => format!("{folder} [… {} files]", number(files.len())),
+                    hits => {
+                        format!("{folder} [… {} files, {} hits]", number(files.len()), number(hits))
+                    }
+                };
+                let start = self.files[files[0]].span.start;
+                let rank = u32::BITS - (hits + files.len()).ilog2();
+                let rank = if *depth == 1 { rank } else { 0 };
+                push(&mut items, said.into(), start..start, rank, true);
+            }
+            let head = self.head("by folder, nothing of them shown");
+            let outline = Outline { head, items, noun: Some("folders"), must: true };
+            let mut digest = outline.fill(job, "search")?;
+            let all = self.files.iter().flat_map(|file| file.hits.iter().chain([&file.span]));
+            digest.left = passages(job.text, all.cloned());
+            Some(digest)
+        })
+    }
+
+    /// The files of each folder, in the order in which the folders were first seen.
+    fn grouped(&self, depth: usize) -> Vec<(&'a str, Vec<usize>)> {
+        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut out: Vec<(&'a str, Vec<usize>)> = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            let folder = folder(file.path, depth);
+            let place = *places.entry(folder).or_insert(out.len());
+            if place == out.len() {
+                out.push((folder, Vec::new()));
+            }
+            out[place].1.push(index);
+        }
+        out
+    }
+
+    /// What is neither path nor hit stands at the end.
+    fn push_others(&self, job: &DigestJob<'a>, shapes: &Shapes, items: &mut Vec<Item<'a>>) {
+        for span in &self.others {
+            let line = &job.text[span.clone()];
+            let text = clip(line, shapes.line);
+            let whole = text.len() == line.len();
+            push(items, text, span.clone(), 1, whole);
+        }
+    }
+
+    fn head(&self, how: &str) -> String {
+        let (files, hits) = (number(self.files.len()), number(self.hits));
+        if self.hits > 0 {
+            format!("[… {hits} hits in {files} files, {how}]")
+        } else {
+            format!("[… {files} paths, {how}]")
+        }
+    }
+}
+
+/// The path in front of a hit.
+fn hit(line: &str) -> Option<&str> {
+    let colon = line.find(':')?;
+    let (path, rest) = line.split_at(colon);
+    if shape::is_path(path) && (numbered(&rest[1..]).is_some() || path.contains('/')) {
+        return Some(path);
+    }
+    // A line of context: `path-12-text`.
+    line.match_indices('-')
+        .map(|(at, _)| line.split_at(at))
+        .find(|(path, rest)| {
+            shape::is_path(path) && numbered(&rest[1..]).is_some_and(|sign| sign == b'-')
+        })
+        .map(|(path, _)| path)
+}
+
+/// The sign behind the line number with which a hit begins.
+fn numbered(line: &str) -> Option<u8> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    line.as_bytes().get(digits).copied().filter(|sign| digits > 0 && matches!(sign, b':' | b'-'))
+}
+
+/// The folder of a path with its slash, at most so many names deep; empty for a bare name.
+fn folder(path: &str, depth: usize) -> &str {
+    let slashes = path.match_indices('/').map(|(at, _)| at + 1).filter(|end| *end > 1);
+    slashes.take(depth).last().map_or("", |end| &path[..end])
+}
+
+fn push<'a>(
+    items: &mut Vec<Item<'a>>,
+    text: Cow<'a, str>,
+    span: Range<usize>,
+    rank: u32,
+    whole: bool,
+) {
+    items.push(Item { text, span, rank, like: items.len(), whole });
+}

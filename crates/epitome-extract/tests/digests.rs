@@ -1,0 +1,116 @@
+//! Digests of real tool results, from the folder that `EPITOME_SHARED` names: each is smaller than
+//! its original, fits, and says nothing that the original does not.
+
+use std::path::{Path, PathBuf};
+
+use epitome_extract::Digests;
+use epitome_kernel::types::Unit;
+use epitome_kernel::{DigestJob, Digester, Gauge};
+use epitome_testkit::FixedCounter;
+use serde_json::Value;
+
+/// A recorded result: the tool, its arguments, the text, whether it failed.
+type Recorded = (String, String, String, bool);
+
+fn shared() -> Option<PathBuf> {
+    let root = std::env::var_os("EPITOME_SHARED").map(|root| PathBuf::from(root).join("data"));
+    if root.is_none() {
+        eprintln!("skipped: EPITOME_SHARED names no folder");
+    }
+    root
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+fn recorded(root: &Path) -> Vec<Recorded> {
+    let mut out = Vec::new();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let mut calls = std::collections::HashMap::new();
+    for line in read(&root.join("pi-sessions/large-session.jsonl")).lines() {
+        let message = serde_json::from_str::<Value>(line).unwrap()["message"].take();
+        for block in message["content"].as_array().into_iter().flatten() {
+            calls.insert(block["id"].to_string(), block["arguments"].to_string());
+        }
+        if message["role"] == "toolResult" {
+            let arguments = calls.get(&message["toolCallId"].to_string()).cloned();
+            out.push((
+                text(&message["toolName"]),
+                arguments.unwrap_or_default(),
+                text(&message["content"]),
+                message["isError"] == true,
+            ));
+        }
+    }
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(root.join("swe-agent"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "traj")) {
+        let recording: Value = serde_json::from_str(&read(path)).unwrap();
+        for step in recording["trajectory"].as_array().into_iter().flatten() {
+            let command = serde_json::json!({ "command": step["action"] }).to_string();
+            out.push(("bash".into(), command, text(&step["observation"]), false));
+        }
+    }
+    let flights: Value =
+        serde_json::from_str(&read(&root.join("tau-bench-airline/gpt-4o-airline-30.json")))
+            .unwrap();
+    for message in flights
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|case| case["traj"].as_array().into_iter().flatten())
+    {
+        if message["role"] == "tool" {
+            out.push((text(&message["name"]), String::new(), text(&message["content"]), false));
+        }
+    }
+    out
+}
+
+#[test]
+fn recorded_results_become_smaller() {
+    let Some(root) = shared() else { return };
+    let measure = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
+    let digests = Digests::default();
+    let mut done = 0;
+    for (tool, arguments, text, error) in recorded(&root) {
+        for most in [800, 2000, 6000] {
+            let job = DigestJob {
+                tool: &tool,
+                arguments: &arguments,
+                text: &text,
+                error,
+                most,
+                measure: &measure,
+            };
+            let Some(digested) = digests.digest(&job) else {
+                if text.len() as u64 > most && std::env::var_os("EPITOME_SHOW").is_some() {
+                    println!("##### none {most} {tool} {:.60} {} {error}", arguments, text.len());
+                }
+                continue;
+            };
+            assert!(!error && digested.text.chars().count() as u64 <= most);
+            done += 1;
+            if std::env::var_os("EPITOME_SHOW").is_some() {
+                println!(
+                    "##### {} {most} {tool} {:.60} {} -> {} left {}\n{}",
+                    digested.kind,
+                    arguments,
+                    text.len(),
+                    digested.text.len(),
+                    digested.left.len(),
+                    digested.text
+                );
+            }
+        }
+    }
+    assert!(done > 20, "only {done} digests");
+}
