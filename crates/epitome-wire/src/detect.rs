@@ -39,6 +39,9 @@ fn of_request(body: &Object<'_>) -> Result<Option<Format>, WireError> {
     }
     match body.some("messages") {
         None => Ok(None),
+        Some(_) if body.has("sessionId") && (body.has("lastActivity") || body.has("toolCalls")) => {
+            Ok(Some(Format::Ollm))
+        }
         Some(messages) if is_anthropic(body, messages)? => Ok(Some(Format::Anthropic)),
         Some(_) => Ok(Some(Format::OpenAi)),
     }
@@ -103,8 +106,17 @@ fn of_lines(text: &str) -> Result<Format, WireError> {
 
 /// The recording that has such a line.
 fn of_line(line: &Object<'_>) -> Option<Format> {
+    let has = |key: &str| line.has(key);
     match line.text("type")?.as_ref() {
-        "user" | "assistant" if line.has("message") => Some(Format::ClaudeCode),
+        "user" | "assistant" if has("message") => Some(Format::ClaudeCode),
+        "session_meta" | "turn_context" | "response_item" | "event_msg" | "compacted"
+            if has("payload") =>
+        {
+            Some(Format::Codex)
+        }
+        // Older files hold the items bare.
+        "message" if has("role") && has("content") => Some(Format::Codex),
+        "function_call" | "function_call_output" if has("call_id") => Some(Format::Codex),
         "session" | "message" | "model_change" | "thinking_level_change" => Some(Format::Pi),
         _ => None,
     }
@@ -148,6 +160,13 @@ mod tests {
         );
         check(r#"{"history":[],"trajectory":[]}"#, Format::SweAgent);
         check("{\"type\":\"session\",\"id\":\"x\"}\n", Format::Pi);
+        check("{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n", Format::Pi);
+        check("{\"type\":\"session_meta\",\"payload\":{}}", Format::Codex);
+        check(
+            "{\"id\":\"x\"}\n{\"type\":\"message\",\"role\":\"user\",\"content\":[]}\n",
+            Format::Codex,
+        );
+        check(r#"{"sessionId":"s","lastActivity":"t","messages":[]}"#, Format::Ollm);
         check("{\"type\":\"summary\"}\n\n{\"type\":\"user\",\"message\":{}}\n", Format::ClaudeCode);
     }
 
@@ -162,8 +181,8 @@ mod tests {
             "format not recognised: an object with the keys `model`, `input`; expected `anthropic`",
         );
         check(
-            "{\"type\":\"session_meta\"}\n{\"type\":\"x\"}",
-            "format not recognised: a line of type `session_meta`",
+            "{\"type\":\"session_start\"}\n{\"type\":\"x\"}",
+            "format not recognised: a line of type `session_start`",
         );
         check("{\"type\":\"x\"}\n{\"type\":", "line 2: byte 8: expected a value");
         check(

@@ -17,6 +17,10 @@ pub enum Format {
     OpenAi,
     /// A session file of Claude Code (JSON lines).
     ClaudeCode,
+    /// A session file (rollout) of Codex CLI (JSON lines).
+    Codex,
+    /// A session file of OLLM (SPEC 4.9).
+    Ollm,
     /// A session file of the pi coding agent (JSON lines).
     Pi,
     /// A trajectory of SWE-agent.
@@ -25,8 +29,15 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 5] =
-        [Format::Anthropic, Format::OpenAi, Format::ClaudeCode, Format::Pi, Format::SweAgent];
+    pub const ALL: [Format; 7] = [
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::ClaudeCode,
+        Format::Codex,
+        Format::Ollm,
+        Format::Pi,
+        Format::SweAgent,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -34,6 +45,8 @@ impl Format {
             Format::Anthropic => "anthropic",
             Format::OpenAi => "openai",
             Format::ClaudeCode => "claude-code",
+            Format::Codex => "codex",
+            Format::Ollm => "ollm",
             Format::Pi => "pi",
             Format::SweAgent => "swe-agent",
         }
@@ -41,14 +54,14 @@ impl Format {
 
     /// Whether it is a program's record of a conversation, not a request to a provider.
     pub fn is_recording(self) -> bool {
-        matches!(self, Format::ClaudeCode | Format::Pi | Format::SweAgent)
+        !matches!(self, Format::Anthropic | Format::OpenAi)
     }
 
     /// The provider format that loses least of it: itself for a provider format.
     pub fn nearest(self) -> Format {
         match self {
             Format::Anthropic | Format::ClaudeCode | Format::Pi => Format::Anthropic,
-            Format::OpenAi | Format::SweAgent => Format::OpenAi,
+            Format::OpenAi | Format::Codex | Format::Ollm | Format::SweAgent => Format::OpenAi,
         }
     }
 }

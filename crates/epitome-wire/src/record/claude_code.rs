@@ -1,33 +1,51 @@
 //! Reads session files of Claude Code: one JSON object a line, blocks as Anthropic's API has them.
 //!
-//! Invariant: only lines of the main conversation count; a reply that was written over several
-//! lines (same message id) is one turn.
+//! Invariant: only the branch that the file ends in counts, a compaction is no end of it, and what
+//! the model said and saw on it is kept: a reply that was written over several lines (same message
+//! id) is one turn, and the results of parallel calls count although the way from one line to the
+//! next leads past all but one of them.
 
 use std::collections::BTreeSet;
 
-use epitome_types::Role;
+use epitome_types::{Role, Speaker};
 
+use super::branch::{Parent, Tree};
 use super::{Answer, Call, Native, Piece, Recording, Turn, each_line, pieces, text_of};
-use crate::WireError;
-use crate::json::Object;
+use crate::json::{Kind, Object};
+use crate::{WireError, speaker};
 
-/// Lines that are not part of what the model saw or said.
-const ASIDE: [&str; 4] =
-    ["isSidechain", "isMeta", "isApiErrorMessage", "isVisibleInTranscriptOnly"];
+/// Lines that are no part of what was said: the summary of a compaction, whose originals stand
+/// before it, and errors that the client shows.
+const ASIDE: [&str; 2] = ["isApiErrorMessage", "isVisibleInTranscriptOnly"];
+
+/// Stands for the model where the client itself wrote a reply.
+const SYNTHETIC: &str = "<synthetic>";
 
 pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+    let lines = Lines::of(text)?;
+    let branch = lines.branch(text)?;
     let mut recording = Recording::default();
     let mut seen = BTreeSet::new();
     // The id of the last reply and the place of its turn.
     let mut reply: Option<(String, usize)> = None;
     each_line(text, |line| {
+        let id = line.text("uuid");
+        let left = id.as_ref().is_some_and(|id| !branch.contains(id.as_ref()));
+        let repeated = id.is_some_and(|id| !seen.insert(id));
+        if left || repeated || !lines.counts(&line) {
+            return Ok(());
+        }
         let role = match line.text("type").as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
+            Some("attachment") => {
+                let pieces = attachment(&line)?;
+                recording.add(Role::User, line.text("timestamp"), pieces);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
-        let repeated = line.text("uuid").is_some_and(|id| !seen.insert(id));
-        if repeated || ASIDE.iter().any(|key| line.is_true(key)) {
+        if ASIDE.iter().any(|key| line.is_true(key)) {
             return Ok(());
         }
         let message =
@@ -35,7 +53,8 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
         let message = message.object()?;
         let mut pieces = pieces(message.some("content"), block)?;
         if role == Role::Assistant {
-            recording.model = message.text("model").or(recording.model.take());
+            let model = message.text("model").filter(|model| model != SYNTHETIC);
+            recording.model = model.or(recording.model.take());
             let id = message.text("id").unwrap_or_default();
             if let Some((last, place)) = &reply
                 && *last == id
@@ -46,11 +65,122 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
             }
             // A reply without an id is never continued.
             reply = (!id.is_empty()).then(|| (id.into_owned(), recording.turns.len()));
+        } else if line.is_true("isMeta") {
+            pieces = pieces.into_iter().map(note).collect();
         }
         recording.turns.push(Turn { role, at: line.text("timestamp"), pieces });
         Ok(())
     })?;
     Ok(recording)
+}
+
+/// The lines of a file, and whose they are.
+#[derive(Default)]
+struct Lines {
+    tree: Tree,
+    /// Whether there are messages among them.
+    some: bool,
+    /// Whether it is the file of a subagent: then its lines are the conversation, elsewhere they
+    /// are beside it.
+    of_subagent: bool,
+}
+
+impl Lines {
+    fn of(text: &str) -> Result<Self, WireError> {
+        let mut main = Lines::default();
+        let mut side = Lines { of_subagent: true, ..Lines::default() };
+        each_line(text, |line| {
+            let lines = if line.is_true("isSidechain") { &mut side } else { &mut main };
+            lines.some |= line.has("message");
+            if let Some(id) = line.text("uuid") {
+                lines.tree.add(&id, parent(&line));
+            }
+            Ok(())
+        })?;
+        Ok(if side.some && !main.some { side } else { main })
+    }
+
+    fn counts(&self, line: &Object<'_>) -> bool {
+        line.is_true("isSidechain") == self.of_subagent
+    }
+
+    /// The ids of the lines that count: the branch, the other lines of its replies, and the
+    /// results of the calls in them.
+    fn branch(&self, text: &str) -> Result<BTreeSet<String>, WireError> {
+        let mut branch: BTreeSet<_> = self.tree.branch().into_iter().map(str::to_owned).collect();
+        let mut replies = BTreeSet::new();
+        let reply = |line: &Object<'_>| {
+            let message = line
+                .get("message")
+                .filter(|_| line.text("type").as_deref() == Some("assistant") && self.counts(line));
+            message?.as_object()?.text("id").filter(|id| !id.is_empty()).map(|id| id.into_owned())
+        };
+        each_line(text, |line| {
+            if line.text("uuid").is_some_and(|id| branch.contains(id.as_ref())) {
+                replies.extend(reply(&line));
+            }
+            Ok(())
+        })?;
+        each_line(text, |line| {
+            let Some(id) = line.text("uuid") else { return Ok(()) };
+            let of_reply = reply(&line).is_some_and(|id| replies.contains(&id));
+            let of_call = (line.has("toolUseResult") || line.has("sourceToolAssistantUUID"))
+                && line.text("parentUuid").is_some_and(|parent| branch.contains(parent.as_ref()));
+            if of_reply || of_call {
+                branch.insert(id.into_owned());
+            }
+            Ok(())
+        })?;
+        Ok(branch)
+    }
+}
+
+/// The line that a line follows. A compaction begins a new root, and names the old one beside it
+/// where it names it at all.
+fn parent(line: &Object<'_>) -> Parent {
+    let id = line.text("parentUuid").or_else(|| line.text("logicalParentUuid"));
+    let compaction = line.text("subtype").as_deref() == Some("compact_boundary")
+        || line.is_true("isCompactSummary");
+    match id {
+        Some(id) => Parent::Line(id.into_owned()),
+        None if compaction || !line.has("parentUuid") => Parent::Before,
+        None => Parent::Root,
+    }
+}
+
+/// What the client put into the conversation beside what was typed: a file that was named, a
+/// listing, a message that was typed while the model worked.
+fn attachment<'a>(line: &Object<'a>) -> Result<Vec<Piece<'a>>, WireError> {
+    let Some(attachment) = line.get("attachment").and_then(|value| value.as_object()) else {
+        return Ok(Vec::new());
+    };
+    if let Some(prompt) = attachment.some("prompt") {
+        return match prompt.kind() {
+            Kind::String | Kind::Array => pieces(Some(prompt), block),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let content = attachment.get("content");
+    let file = content.and_then(|content| content.as_object()?.get("file")?.as_object());
+    let text = match (content.and_then(|content| content.as_str()), file) {
+        (Some(text), _) => Some(text),
+        (None, Some(file)) => file.text("content").map(|text| {
+            let name = file.text("filePath").unwrap_or_default();
+            format!("Contents of {name}:\n{text}").into()
+        }),
+        (None, None) => None,
+    };
+    Ok(text.and_then(Piece::text).map(note).into_iter().collect())
+}
+
+/// A text that the client wrote, in the tags that say so in a request.
+fn note(piece: Piece<'_>) -> Piece<'_> {
+    match piece {
+        Piece::Text(text) if speaker::of_text(Role::User, &text) == Speaker::Human => {
+            Piece::Text(format!("<system-reminder>\n{text}\n</system-reminder>").into())
+        }
+        other => other,
+    }
 }
 
 fn block<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {

@@ -4,7 +4,10 @@
 //! were never answered (aborted, or the recording ends there) are left out. Called by the facade
 //! before anything else when the input is a recording.
 
+mod branch;
 mod claude_code;
+mod codex;
+mod ollm;
 mod pairs;
 mod pi;
 mod swe_agent;
@@ -14,7 +17,7 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use crate::json::{self, Kind, Object, Value};
+use crate::json::{self, Kind, Object, Value, literal};
 use crate::{Format, WireError};
 
 /// A recording as a request.
@@ -49,6 +52,8 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
     let text = json::text(bytes)?;
     let recording = match from {
         Format::ClaudeCode => claude_code::read(text)?,
+        Format::Codex => codex::read(text)?,
+        Format::Ollm => ollm::read(text)?,
         Format::Pi => pi::read(text)?,
         Format::SweAgent => swe_agent::read(text)?,
         Format::Anthropic | Format::OpenAi => {
@@ -69,6 +74,15 @@ struct Recording<'a> {
     /// The model that answered last.
     model: Option<Cow<'a, str>>,
     turns: Vec<Turn<'a>>,
+}
+
+impl<'a> Recording<'a> {
+    /// Adds a message, unless there is nothing in it.
+    fn add(&mut self, role: Role, at: Option<Cow<'a, str>>, pieces: Vec<Piece<'a>>) {
+        if !pieces.is_empty() {
+            self.turns.push(Turn { role, at, pieces });
+        }
+    }
 }
 
 /// One message of a recording.
@@ -127,6 +141,17 @@ impl<'a> Piece<'a> {
     fn text(text: Cow<'a, str>) -> Option<Self> {
         if text.trim().is_empty() { None } else { Some(Piece::Text(text)) }
     }
+
+    /// An image given as `data:image/png;base64,…`; of any other address only the address is kept.
+    fn image(url: Cow<'a, str>) -> Self {
+        let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+        match data {
+            Some((media, data)) => {
+                Piece::Image { media: media.to_owned().into(), data: data.to_owned().into() }
+            }
+            None => Piece::Text(format!("(image: {url})").into()),
+        }
+    }
 }
 
 /// Reads each line of a recording; an error names the line.
@@ -168,6 +193,19 @@ fn text_of<'a>(
     expected: &'static str,
 ) -> Result<Cow<'a, str>, WireError> {
     object.get(key).ok_or_else(|| object.value.unexpected(expected))?.str()
+}
+
+/// Arguments as a JSON object, whatever the model wrote.
+fn arguments(value: Option<Value<'_>>) -> Result<Cow<'_, str>, WireError> {
+    let Some(value) = value else { return Ok("{}".into()) };
+    if value.kind() == Kind::Object {
+        return Ok(value.raw().into());
+    }
+    let text = value.str()?;
+    match json::parse(&text) {
+        Ok(parsed) if parsed.kind() == Kind::Object => Ok(text),
+        _ => Ok(format!(r#"{{"arguments":{}}}"#, literal(&text)).into()),
+    }
 }
 
 #[cfg(test)]

@@ -3,16 +3,16 @@
 //! Invariant: only the branch that the file ends in counts; an older file without ids has just
 //! one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use epitome_types::Role;
 
+use super::branch::{Parent, Tree};
 use super::{Answer, Call, Native, Piece, Recording, Turn, each_line, pieces, text_of};
 use crate::WireError;
 use crate::json::Object;
 
 pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
-    let branch = branch(text)?;
+    let tree = tree(text)?;
+    let branch = tree.branch();
     let mut recording = Recording::default();
     each_line(text, |line| {
         if line.text("type").as_deref() != Some("message") {
@@ -52,26 +52,17 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
     Ok(recording)
 }
 
-/// The ids on the way from the last line up to the first.
-fn branch(text: &str) -> Result<BTreeSet<String>, WireError> {
-    let mut parents = BTreeMap::new();
-    let mut tip = None;
+/// The tree that the lines make.
+fn tree(text: &str) -> Result<Tree, WireError> {
+    let mut tree = Tree::default();
     each_line(text, |line| {
         if let (Some(id), true) = (line.text("id"), line.has("parentId")) {
-            let parent = line.text("parentId").map(|parent| parent.into_owned());
-            tip = Some(id.clone().into_owned());
-            parents.insert(id.into_owned(), parent);
+            let parent = line.text("parentId");
+            tree.add(&id, parent.map_or(Parent::Root, |id| Parent::Line(id.into_owned())));
         }
         Ok(())
     })?;
-    let mut branch = BTreeSet::new();
-    while let Some(id) = tip {
-        tip = parents.get(&id).cloned().flatten();
-        if !branch.insert(id) {
-            break;
-        }
-    }
-    Ok(branch)
+    Ok(tree)
 }
 
 /// A block of the user's or of a tool's result.

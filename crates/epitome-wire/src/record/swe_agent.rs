@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use super::{Answer, Call, Piece, Recording, Turn, pieces, text_of};
+use super::{Answer, Call, Piece, Recording, Turn, arguments, pieces, text_of};
 use crate::WireError;
-use crate::json::{self, Kind, Object, Value, literal};
+use crate::json::{self, Object, Value};
 
 pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
     let trajectory = json::parse(text)?;
@@ -52,11 +52,7 @@ fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
                 .get("image_url")
                 .ok_or_else(|| part.value.unexpected("a part with `image_url`"))?;
             let url = text_of(&image.object()?, "url", "an image with `url`")?;
-            let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-            data.map(|(media, data)| Piece::Image {
-                media: media.to_owned().into(),
-                data: data.to_owned().into(),
-            })
+            Some(Piece::image(url))
         }
         _ => None,
     })
@@ -83,19 +79,6 @@ fn reply<'a>(
         }));
     }
     Ok(pieces)
-}
-
-/// Arguments as a JSON object, whatever the model wrote.
-fn arguments(value: Option<Value<'_>>) -> Result<Cow<'_, str>, WireError> {
-    let Some(value) = value else { return Ok("{}".into()) };
-    if value.kind() == Kind::Object {
-        return Ok(value.raw().into());
-    }
-    let text = value.str()?;
-    match json::parse(&text) {
-        Ok(parsed) if parsed.kind() == Kind::Object => Ok(text),
-        _ => Ok(format!(r#"{{"arguments":{}}}"#, literal(&text)).into()),
-    }
 }
 
 fn answered<'a>(message: &Object<'a>) -> Result<Option<Cow<'a, str>>, WireError> {

@@ -3,6 +3,10 @@
 use super::*;
 use crate::{Document, validate};
 
+mod claude_code;
+mod codex;
+mod ollm;
+
 /// Converts lines and checks the messages of the request.
 fn check(from: Format, to: Format, lines: &[&str], expected: &[&str]) {
     let transcript = transcribe(lines.join("\n").as_bytes(), from, to).unwrap();
@@ -38,6 +42,7 @@ fn claude_code_replies_are_joined_and_paired() {
         &CLAUDE,
         &[
             r#"{"role":"user","content":"fix it"}"#,
+            r#"{"role":"user","content":"<system-reminder>\nCaveat\n</system-reminder>"}"#,
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s\/"},{"type":"tool_use","id":"a","name":"Read","input":{"n":1.0}},{"type":"tool_use","id":"b","name":"Read","input":{}}]}"#,
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"A"},{"type":"tool_result","tool_use_id":"b","content":"B","is_error":true}]}"#,
             r#"{"role":"assistant","content":"done"}"#,
@@ -50,6 +55,7 @@ fn claude_code_replies_are_joined_and_paired() {
         &CLAUDE,
         &[
             r#"{"role":"user","content":"fix it"}"#,
+            r#"{"role":"user","content":"<system-reminder>\nCaveat\n</system-reminder>"}"#,
             r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{\"n\":1.0}"}},{"id":"b","type":"function","function":{"name":"Read","arguments":"{}"}}]}"#,
             r#"{"role":"tool","content":"A","tool_call_id":"a"}"#,
             r#"{"role":"tool","content":"B","tool_call_id":"b"}"#,
@@ -68,7 +74,7 @@ fn times_and_model_come_along() {
     assert_eq!(document.model(), Some("claude-x"));
     let at: Vec<_> = document.entries().iter().map(|entry| entry.at.as_deref()).collect();
     let (first, result) = (Some("2026-01-01T00:00:00Z"), Some("2026-01-01T00:00:02Z"));
-    assert_eq!(at, [first, None, result, None, None]);
+    assert_eq!(at, [first, None, None, result, None, None]);
 }
 
 #[test]

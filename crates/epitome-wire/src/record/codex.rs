@@ -1,0 +1,166 @@
+//! Reads session files ("rollouts") of Codex CLI: one item of the Responses API a line, bare in
+//! older files, wrapped with a time and a type in newer ones.
+//!
+//! Invariant: the history before a compaction is kept, and the summary that replaced it for the
+//! model is not, since it says nothing that was not said; turns that were taken back are left out.
+
+use epitome_types::{Role, Speaker};
+
+use super::{Answer, Call, Piece, Recording, Turn, arguments, each_line, pieces, text_of};
+use crate::json::{Kind, Object, Value, literal};
+use crate::{WireError, speaker};
+
+pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+    let mut recording = Recording::default();
+    each_line(text, |line| {
+        let Some(payload) = line.some("payload") else { return item(&mut recording, &line, &line) };
+        let payload = payload.object()?;
+        match line.text("type").as_deref() {
+            Some("session_meta") => begin(&mut recording, &payload),
+            Some("turn_context") => {
+                recording.model = payload.text("model").or(recording.model.take());
+            }
+            Some("response_item") if !is_summary(&line) => item(&mut recording, &line, &payload)?,
+            Some("compacted") => drop_summary(&mut recording, &payload),
+            Some("event_msg") if payload.text("type").as_deref() == Some("thread_rolled_back") => {
+                let turns = payload.get("num_turns").and_then(|turns| turns.raw().parse().ok());
+                take_back(&mut recording, turns.unwrap_or(0));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(recording)
+}
+
+/// The system prompt; a forked session repeats the head of the one that it came from.
+fn begin<'a>(recording: &mut Recording<'a>, meta: &Object<'a>) {
+    let prompt = meta.get("base_instructions").and_then(|base| base.as_object()?.text("text"));
+    if recording.turns.is_empty() {
+        let pieces = prompt.and_then(Piece::text).into_iter().collect();
+        recording.add(Role::System, None, pieces);
+    }
+}
+
+/// One item of the conversation.
+fn item<'a>(
+    recording: &mut Recording<'a>,
+    line: &Object<'a>,
+    item: &Object<'a>,
+) -> Result<(), WireError> {
+    let at = line.text("timestamp");
+    match item.text("type").unwrap_or_default().as_ref() {
+        "message" => {
+            let role = match item.text("role").as_deref() {
+                Some("user") => Role::User,
+                Some("assistant") => Role::Assistant,
+                Some("system" | "developer") => Role::System,
+                _ => return Err(item.value.unexpected("a message with a known `role`")),
+            };
+            say(recording, role, at, pieces(item.some("content"), part)?);
+        }
+        kind if kind.ends_with("_call") && item.has("call_id") => {
+            let call = Piece::Call(call(kind, item)?);
+            say(recording, Role::Assistant, at, vec![call]);
+        }
+        kind if kind.ends_with("_output") && item.has("call_id") => {
+            let answer = Piece::Answer(answer(item)?);
+            recording.add(Role::Tool, at, vec![answer]);
+        }
+        // Reasoning is sealed for its own provider, and calls that the provider ran itself are
+        // recorded without their results.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds a message; what the model says in several items before anyone answers is one reply.
+fn say<'a>(
+    recording: &mut Recording<'a>,
+    role: Role,
+    at: Option<std::borrow::Cow<'a, str>>,
+    mut pieces: Vec<Piece<'a>>,
+) {
+    match recording.turns.last_mut() {
+        Some(Turn { role: Role::Assistant, pieces: said, .. }) if role == Role::Assistant => {
+            said.append(&mut pieces);
+        }
+        _ => recording.add(role, at, pieces),
+    }
+}
+
+fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+    Ok(match part.text("type").as_deref() {
+        Some("input_text" | "output_text" | "text") => {
+            Piece::text(text_of(part, "text", "a text part with `text`")?)
+        }
+        Some("input_image") => part.text("image_url").map(Piece::image),
+        Some("refusal") => part.text("refusal").and_then(Piece::text),
+        _ => None,
+    })
+}
+
+fn call<'a>(kind: &str, item: &Object<'a>) -> Result<Call<'a>, WireError> {
+    let tool =
+        item.text("name").unwrap_or_else(|| kind.trim_end_matches("_call").to_owned().into());
+    let arguments = match item.some("input") {
+        // A custom tool takes free text.
+        Some(input) if input.kind() == Kind::String => {
+            format!(r#"{{"input":{}}}"#, literal(&input.str()?)).into()
+        }
+        _ => arguments(item.some("arguments").or_else(|| item.some("action")))?,
+    };
+    // Older files name the shell's calls by `id` and leave `call_id` null.
+    let id = item.text("call_id").or_else(|| item.text("id")).unwrap_or_default();
+    Ok(Call { id, tool, arguments })
+}
+
+fn answer<'a>(item: &Object<'a>) -> Result<Answer<'a>, WireError> {
+    let mut output = item.some("output");
+    let mut error = false;
+    if let Some(payload) = output.and_then(Value::as_object) {
+        error = payload.get("success").is_some_and(|success| success.raw() == "false");
+        output = payload.some("content");
+    }
+    let content = match output {
+        Some(output) if matches!(output.kind(), Kind::String | Kind::Array) => {
+            pieces(Some(output), part)?
+        }
+        other => other.map(|other| Piece::Text(other.raw().into())).into_iter().collect(),
+    };
+    Ok(Answer { call: text_of(item, "call_id", "a result with `call_id`")?, error, content })
+}
+
+/// Whether an item is the answer to a request for a summary.
+fn is_summary(line: &Object<'_>) -> bool {
+    let metadata = line.get("metadata").and_then(Value::as_object);
+    metadata.is_some_and(|metadata| metadata.is_true("compaction_output"))
+}
+
+/// Takes out the summary that the model wrote for a compaction, where the item did not say so.
+fn drop_summary(recording: &mut Recording<'_>, compacted: &Object<'_>) {
+    let summary = compacted.text("message").unwrap_or_default();
+    let wrote = |turn: &Turn<'_>| match turn.pieces.as_slice() {
+        [Piece::Text(text)] => turn.role == Role::Assistant && summary.ends_with(text.as_ref()),
+        _ => false,
+    };
+    if recording.turns.last().is_some_and(wrote) {
+        recording.turns.pop();
+    }
+}
+
+/// Leaves out the newest `count` turns, each of which begins with what a person typed.
+fn take_back(recording: &mut Recording<'_>, count: usize) {
+    let typed = |turn: &Turn<'_>| {
+        let typed = |piece: &Piece<'_>| match piece {
+            Piece::Text(text) => speaker::of_text(Role::User, text) == Speaker::Human,
+            _ => false,
+        };
+        turn.role == Role::User && turn.pieces.iter().any(typed)
+    };
+    let starts = recording.turns.iter().enumerate().rev().filter(|(_, turn)| typed(turn));
+    let first = starts.map(|(place, _)| place).take(count).last();
+    if let Some(first) = first {
+        recording.turns.truncate(first);
+    }
+}

@@ -1,0 +1,137 @@
+//! Reads session files of OLLM: messages, and the tool calls beside them, ordered by time
+//! (SPEC 4.9).
+//!
+//! Invariant: a call belongs to the message that names it or, where none is named, to the last one
+//! that was said before it. What [`crate::export`] writes is read back as it was.
+
+use std::borrow::Cow;
+
+use epitome_types::Role;
+
+use super::{Answer, Call, Piece, Recording, Turn, arguments, pieces, text_of};
+use crate::WireError;
+use crate::json::{self, Kind, Object, Value};
+
+pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+    let session = json::parse(text)?;
+    let object = session.object()?;
+    let messages = object.get("messages");
+    let messages = messages.ok_or_else(|| session.unexpected("an object with `messages`"))?;
+    let messages = messages.items()?.into_iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let times: Vec<_> = messages.iter().map(|turn| turn.at.clone()).collect();
+    let calls = object.some("toolCalls").map_or(Ok(Vec::new()), Value::items)?;
+    let mut calls = calls
+        .into_iter()
+        .map(|call| exchange(&call.object()?, &times))
+        .collect::<Result<Vec<_>, WireError>>()?;
+    calls.sort_by(|a, b| (a.behind, &a.order).cmp(&(b.behind, &b.order)));
+
+    let mut turns = Vec::with_capacity(messages.len() + calls.len());
+    let mut calls = calls.into_iter().peekable();
+    while let Some(call) = calls.next_if(|call| call.behind == 0) {
+        call.add(&mut turns);
+    }
+    for (place, turn) in messages.into_iter().enumerate() {
+        turns.push(turn);
+        while let Some(call) = calls.next_if(|call| call.behind == place + 1) {
+            call.add(&mut turns);
+        }
+    }
+    Ok(Recording { model: object.text("model"), turns })
+}
+
+/// A call with its result.
+struct Exchange<'a> {
+    /// How many messages stand before it.
+    behind: usize,
+    /// Where it names no message: its time.
+    order: Option<Cow<'a, str>>,
+    at: Option<Cow<'a, str>>,
+    call: Call<'a>,
+    answer: Option<Answer<'a>>,
+}
+
+impl<'a> Exchange<'a> {
+    /// Adds the call to the reply that it stands behind, or as a reply of its own.
+    fn add(self, turns: &mut Vec<Turn<'a>>) {
+        let last = turns.iter_mut().rev().find(|turn| turn.role != Role::Tool);
+        match last {
+            Some(Turn { role: Role::Assistant, pieces, .. }) => pieces.push(Piece::Call(self.call)),
+            _ => turns.push(Turn {
+                role: Role::Assistant,
+                at: self.at.clone(),
+                pieces: vec![Piece::Call(self.call)],
+            }),
+        }
+        let pieces: Vec<_> = self.answer.map(Piece::Answer).into_iter().collect();
+        if !pieces.is_empty() {
+            turns.push(Turn { role: Role::Tool, at: self.at, pieces });
+        }
+    }
+}
+
+fn message(value: Value<'_>) -> Result<Turn<'_>, WireError> {
+    const EXPECTED: &str = "`user`, `assistant`, `system` or `tool`";
+    let message = value.object()?;
+    let role = message.get("role").ok_or_else(|| value.unexpected("a message with `role`"))?;
+    let role = match role.str()?.as_ref() {
+        "user" | "tool" => Role::User,
+        "assistant" | "model" => Role::Assistant,
+        "system" => Role::System,
+        _ => return Err(role.unexpected(EXPECTED)),
+    };
+    let content = message.some("parts").or_else(|| message.some("content"));
+    Ok(Turn { role, at: message.text("timestamp"), pieces: pieces(content, part)? })
+}
+
+fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+    match part.text("type").as_deref() {
+        Some("text") | None => Ok(part.text("text").and_then(Piece::text)),
+        Some(_) => Ok(None),
+    }
+}
+
+fn exchange<'a>(
+    call: &Object<'a>,
+    times: &[Option<Cow<'_, str>>],
+) -> Result<Exchange<'a>, WireError> {
+    let at = call.text("timestamp");
+    let (behind, order) = match call.some("message") {
+        Some(message) => {
+            let place: Option<usize> = message.raw().parse().ok();
+            let place = place.filter(|place| *place < times.len());
+            (place.ok_or_else(|| message.unexpected("the place of a message"))? + 1, None)
+        }
+        // Times in one form compare as text.
+        None => {
+            let last = times.iter().rposition(|time| *time <= at);
+            (last.map_or(0, |place| place + 1), at.clone())
+        }
+    };
+    let id = text_of(call, "id", "a tool call with `id`")?;
+    let answer = match call.some("result") {
+        None => None,
+        Some(result) => {
+            Some(Answer { call: id.clone(), error: failed(result), content: content(result)? })
+        }
+    };
+    let tool = text_of(call, "name", "a tool call with `name`")?;
+    let arguments = arguments(call.some("args"))?;
+    Ok(Exchange { behind, order, at, call: Call { id, tool, arguments }, answer })
+}
+
+fn failed(result: Value<'_>) -> bool {
+    let error = result.as_object().and_then(|result| result.some("error"));
+    error.is_some_and(|error| error.raw() != "false")
+}
+
+/// What the model was given of a result: a text, a part, or a list of either.
+fn content(result: Value<'_>) -> Result<Vec<Piece<'_>>, WireError> {
+    let Some(content) = result.object()?.some("llmContent") else { return Ok(Vec::new()) };
+    let items = if content.kind() == Kind::Array { content.items()? } else { vec![content] };
+    let pieces = items.into_iter().filter_map(|item| {
+        let text = item.as_str().or_else(|| item.as_object()?.text("text"));
+        Piece::text(text.unwrap_or_else(|| item.raw().into()))
+    });
+    Ok(pieces.collect())
+}
