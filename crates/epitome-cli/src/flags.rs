@@ -16,7 +16,7 @@ pub(crate) struct Common {
     /// The profile: its numbers, texts and name in the store
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) profile: String,
-    /// Keeps a conversation apart: what is stored under an ID is recalled only with it
+    /// The session's name in the journal; recall reaches all sessions of the profile
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Says nothing but errors
@@ -30,7 +30,7 @@ pub(crate) struct Common {
 impl Common {
     /// The scope in the store.
     pub(crate) fn scope(&self) -> String {
-        epitome::scope(&self.profile, self.session.as_deref())
+        epitome::scope(&self.profile)
     }
 }
 

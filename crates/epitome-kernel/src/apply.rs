@@ -25,6 +25,11 @@ pub fn apply<'t>(
     Ok(placed(thread, plan))
 }
 
+/// The view of a thread that is sent as it is.
+pub fn identity(thread: &Thread) -> View<'_> {
+    placed(thread, &Plan::default())
+}
+
 /// Applies a plan that was applied before, to a thread that holds the same run.
 ///
 /// # Errors

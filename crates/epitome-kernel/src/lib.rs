@@ -24,7 +24,7 @@ mod size;
 mod thread;
 mod view;
 
-pub use apply::apply;
+pub use apply::{apply, identity};
 pub use ask::{Ask, Step, Wanted};
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use check::{Fault, PlanError, check};

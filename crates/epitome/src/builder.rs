@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use epitome_extract::Extractive;
-use epitome_kernel::{Counter, Store, Summarizer};
+use epitome_kernel::{Archive, Counter, Digester, Store, Summarizer};
 use epitome_types::Style;
 use epitome_wire::Format;
 
 use crate::compressor::Compressor;
 use crate::profile::Profile;
+use crate::session::{Clock, Session, system_time};
 use crate::target::{Target, Window};
 
 /// Who counts.
@@ -22,11 +23,10 @@ pub(crate) enum Counting {
     /// As this model does.
     Model(String),
     /// The host.
-    Own(Box<dyn Counter>),
+    Own(Arc<dyn Counter>),
 }
 
 /// A compressor in the making.
-#[derive(Default)]
 pub struct Builder {
     pub(crate) profile: Profile,
     pub(crate) target: Target,
@@ -36,6 +36,25 @@ pub struct Builder {
     pub(crate) counting: Counting,
     pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
+    pub(crate) digester: Box<dyn Digester>,
+    pub(crate) clock: Clock,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            target: Target::default(),
+            window: Window::default(),
+            format: None,
+            to: None,
+            counting: Counting::default(),
+            summarizers: Vec::new(),
+            store: None,
+            digester: Box::new(Extractive::default()),
+            clock: Arc::new(system_time),
+        }
+    }
 }
 
 impl Builder {
@@ -85,7 +104,7 @@ impl Builder {
     /// Counts with the host's own counter, in place of a model's.
     #[must_use]
     pub fn counter(mut self, counter: impl Counter + 'static) -> Self {
-        self.counting = Counting::Own(Box::new(counter));
+        self.counting = Counting::Own(Arc::new(counter));
         self
     }
 
@@ -119,11 +138,34 @@ impl Builder {
         self
     }
 
-    /// The compressor.
-    pub fn build(mut self) -> Compressor {
+    /// Makes tool results smaller before they are first sent, in place of the extractive one.
+    #[must_use]
+    pub fn digester(mut self, digester: impl Digester + 'static) -> Self {
+        self.digester = Box::new(digester);
+        self
+    }
+
+    /// Says what time it is, in place of the machine's clock.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The compressor of single conversations.
+    pub fn build(self) -> Compressor {
+        Compressor { settings: self.summarized() }
+    }
+
+    /// A live conversation over a journal; without a name it is known by what it says.
+    pub fn session(self, journal: Arc<dyn Archive>, name: Option<&str>) -> Session {
+        Session::new(self.summarized(), journal, name)
+    }
+
+    fn summarized(mut self) -> Self {
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));
         }
-        Compressor { settings: self }
+        self
     }
 }

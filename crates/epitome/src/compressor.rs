@@ -17,7 +17,7 @@ use crate::reported::Account;
 use crate::request::Request;
 
 /// The vocabulary that budgets are counted in.
-const BUDGET_VOCABULARY: &str = "o200k_base";
+pub(crate) const BUDGET_VOCABULARY: &str = "o200k_base";
 
 /// Compresses conversations, each on its own.
 pub struct Compressor {
@@ -131,7 +131,7 @@ impl Compressor {
 }
 
 /// How the format hands tools to the model.
-fn tool_format(format: Format) -> ToolFormat {
+pub(crate) fn tool_format(format: Format) -> ToolFormat {
     match format.nearest() {
         Format::Anthropic => ToolFormat::Anthropic,
         _ => ToolFormat::OpenAi,

@@ -4,7 +4,7 @@
 //! stands as it was. A host tells by the variant whose move it is.
 
 use epitome_kernel::{Floor, PlanError, StoreError};
-use epitome_types::Budget;
+use epitome_types::{Budget, Unit};
 use epitome_wire::{Format, Violation, WireError};
 
 /// So many of the items that cannot shrink are named.
@@ -35,6 +35,12 @@ pub enum Error {
         budget: Budget,
         /// What cannot shrink, in the budget's unit.
         floor: Floor,
+    },
+    /// A live conversation was to be held to something else than tokens.
+    #[error("a live conversation is held to tokens, not to {unit}; give the budget in tokens")]
+    NotInTokens {
+        /// What was asked for.
+        unit: Unit,
     },
     /// The store did not keep what was to leave.
     #[error(transparent)]

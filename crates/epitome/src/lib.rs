@@ -34,6 +34,7 @@ mod outgoing;
 mod profile;
 mod reported;
 mod request;
+mod session;
 mod target;
 
 pub use builder::Builder;
@@ -41,8 +42,8 @@ pub use compressor::{Compressed, Compressor};
 pub use epitome_count::{Cached, ModelCounter, VocabularyCounter, for_model};
 pub use epitome_extract::Extractive;
 pub use epitome_kernel::{
-    Blob, Counter, Departure, Excerpt, Floor, Measure, PlanError, Store, StoreError, Summarizer,
-    SummaryError, SummaryJob,
+    Archive, Blob, Counter, Departure, Digester, Excerpt, Floor, Measure, PlanError, Store,
+    StoreError, Summarizer, SummaryError, SummaryJob,
 };
 pub use epitome_store::{Memory, Sqlite};
 pub use epitome_types as types;
@@ -50,6 +51,7 @@ pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{Format, Violation, WireError, detect};
 pub use error::Error;
 pub use profile::{Profile, ProfileError};
+pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};
 pub use target::{Target, Window};
 
 /// The code in the README compiles.
@@ -57,11 +59,8 @@ pub use target::{Target, Window};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The scope in a store that belongs to a profile and, where one is named, to one session of it.
-/// Nothing that is recalled crosses a scope (HOUSE 6).
-pub fn scope(profile: &str, session: Option<&str>) -> String {
-    match session {
-        Some(session) => format!("local/{profile}/{session}"),
-        None => format!("local/{profile}"),
-    }
+/// The scope in a store that belongs to a profile. Nothing that is recalled crosses a scope
+/// (HOUSE 6).
+pub fn scope(profile: &str) -> String {
+    format!("local/{profile}")
 }

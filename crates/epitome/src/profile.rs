@@ -3,10 +3,12 @@
 //! Invariant: no number stands in the code; every key of a profile's `options.toml` must be there
 //! and none beside them. Read by the compressor.
 
-use epitome_kernel::{CompressOptions, Envelope, Rung, Texts};
+use epitome_kernel::{ArriveOptions, CompressOptions, Envelope, Rung, Texts};
 use epitome_types::{ContentId, Style};
 use epitome_wire::Format;
 use serde::Deserialize;
+
+use crate::session::Redaction;
 
 /// The profiles that are compiled in: name and options.
 const SHIPPED: [(&str, &str); 1] =
@@ -20,6 +22,7 @@ const HOOK: &str = "plan";
 pub struct Profile {
     name: String,
     pub(crate) options: Options,
+    pub(crate) redaction: Redaction,
 }
 
 /// Why there is no such profile.
@@ -69,12 +72,17 @@ impl Profile {
     ///
     /// When a key is missing, unknown or of the wrong type; the message names the line.
     pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
-        let options = toml::from_str(text).map_err(|error| ProfileError::Options {
+        let options: Options = toml::from_str(text).map_err(|error| ProfileError::Options {
             name: name.to_owned(),
             line: error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count()),
             cause: error.message().to_owned(),
         })?;
-        Ok(Self { name: name.to_owned(), options })
+        let redaction = Redaction::new(&options.redact.patterns).map_err(|cause| {
+            let line = text.lines().position(|line| line.trim_start().starts_with("patterns"));
+            let (name, line) = (name.to_owned(), line.unwrap_or_default() + 1);
+            ProfileError::Options { name, line, cause: cause.to_string() }
+        })?;
+        Ok(Self { name: name.to_owned(), options, redaction })
     }
 
     /// Its name.
@@ -86,6 +94,21 @@ impl Profile {
     pub fn config(&self) -> String {
         // Debug prints every field, and unlike a serialiser it cannot fail.
         format!("b3:{}", ContentId::of(&format!("{:?}", self.options)))
+    }
+
+    /// How large results are made smaller on arrival under a limit, in tokens.
+    pub(crate) fn arrive(&self, limit: u64) -> ArriveOptions {
+        let Options { arrive, compress, texts, .. } = &self.options;
+        let share = |share: f64| (limit as f64 * share) as u64;
+        ArriveOptions {
+            digest_from: arrive.digest_from,
+            digest_share: arrive.digest_share,
+            offload_above: arrive.offload_above.min(share(arrive.offload_share)),
+            preview: arrive.preview.min(share(arrive.preview_share)),
+            exempt: arrive.exempt.clone(),
+            marker: texts.stored.marker.clone(),
+            passage_bytes: compress.passage_bytes,
+        }
     }
 
     /// What the kernel is told. Texts name a way back only where something is `stored`
@@ -132,6 +155,10 @@ impl Default for Profile {
 pub(crate) struct Options {
     pub(crate) trigger: Trigger,
     pub(crate) limit: Limit,
+    pub(crate) cache: Cache,
+    pub(crate) arrive: Arrive,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) redact: Redact,
     pub(crate) compress: Compress,
     pub(crate) texts: Wording,
 }
@@ -140,6 +167,8 @@ pub(crate) struct Options {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trigger {
+    /// Share of the limit from which on a live conversation warns.
+    pub(crate) warn: f64,
     /// Share of the limit from which on it is.
     pub(crate) soft: f64,
     /// Share of the limit down to which it is.
@@ -152,6 +181,10 @@ pub(crate) struct Trigger {
 pub(crate) struct Limit {
     /// Share of a context size that is left to the prompt.
     pub(crate) size_share: f64,
+    /// Tokens of the limit that a live conversation leaves to the answer.
+    pub(crate) reserve: u64,
+    /// The most of the limit that the reserve may be.
+    pub(crate) reserve_share: f64,
     anthropic: u64,
     openai: u64,
 }
@@ -166,6 +199,47 @@ impl Limit {
     }
 }
 
+/// What a token costs that the provider has cached, against one that it has not (hazard 14).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cache {
+    /// Read from the cache.
+    pub(crate) read: f64,
+    /// Written to it.
+    pub(crate) write: f64,
+}
+
+/// What is made smaller before it is first sent.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arrive {
+    digest_from: u64,
+    digest_share: f64,
+    offload_above: u64,
+    offload_share: f64,
+    preview: u64,
+    preview_share: f64,
+    exempt: Vec<String>,
+}
+
+/// Restore points that nobody asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snapshots {
+    /// Whether one is made before each compression.
+    pub(crate) auto: bool,
+    /// How many of them a session keeps.
+    pub(crate) keep: usize,
+}
+
+/// What is never recorded.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Redact {
+    /// Regular expressions.
+    pub(crate) patterns: Vec<String>,
+}
+
 /// How a prompt is compressed; the kernel's options, as TOML spells them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,7 +251,7 @@ pub(crate) struct Compress {
     pub(crate) keep_recent_messages: Option<usize>,
     digest_tokens: u64,
     label_share: f64,
-    minimum_gain: f64,
+    pub(crate) minimum_gain: f64,
     passage_bytes: usize,
     line_chars: usize,
     ladder: Vec<RungName>,

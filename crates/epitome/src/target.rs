@@ -2,10 +2,11 @@
 //!
 //! Invariant: a bound is worked out once, before anything is compressed. Called by the compressor.
 
-use epitome_kernel::{Sizes, Thread, by_ratio};
-use epitome_types::{Budget, Unit};
+use epitome_kernel::{CachePrices, Sizes, Thread, TriggerOptions, by_ratio};
+use epitome_types::{Budget, Cause, Unit};
 use epitome_wire::Format;
 
+use crate::Error;
 use crate::profile::Options;
 
 /// How far to compress.
@@ -50,6 +51,34 @@ pub(crate) struct Bounds {
     pub(crate) enforced: bool,
 }
 
+/// What the prompts of a live conversation are held to, in tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Live {
+    /// The provider's limit.
+    pub(crate) limit: u64,
+    /// Whether it is a failure when a prompt exceeds it.
+    pub(crate) enforced: bool,
+    /// From here on a warning is given.
+    pub(crate) warn: u64,
+    pub(crate) trigger: TriggerOptions,
+}
+
+impl Live {
+    /// What a compression tries to shrink to, the most wanted first.
+    pub(crate) fn attempts(&self, cause: Cause) -> Vec<u64> {
+        let TriggerOptions { target, hard, .. } = self.trigger;
+        match cause {
+            Cause::Soft | Cause::Manual => vec![target],
+            Cause::Hard => vec![target, target.midpoint(hard), hard, self.limit],
+        }
+    }
+
+    /// The bound that is never exceeded.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget { unit: Unit::Tokens, most: self.limit }
+    }
+}
+
 impl Target {
     /// Whether tool schemas count: they take room in a window, and no budget speaks of them.
     pub(crate) fn counts_tools(self) -> bool {
@@ -65,12 +94,7 @@ impl Target {
         thread: &Thread,
         tokens: &Sizes<'_>,
     ) -> Bounds {
-        let share = |whole: u64, share: f64| (whole as f64 * share) as u64;
-        let stated = match window {
-            Window::Guessed => None,
-            Window::Size(size) => Some(share(size, options.limit.size_share)),
-            Window::Limit(limit) => Some(limit),
-        };
+        let stated = window.stated(options);
         let hard = match self {
             Target::Trigger => None,
             Target::Tokens(most) => Some(Budget { unit: Unit::Tokens, most }),
@@ -91,6 +115,56 @@ impl Target {
         };
         Bounds { limit: Some(limit), budget: None, attempts, enforced: stated.is_some() }
     }
+
+    /// The bounds of a live conversation. A hard budget takes the place of the window.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInTokens`] for a budget of characters or bytes.
+    pub(crate) fn live(
+        self,
+        window: Window,
+        format: Format,
+        options: &Options,
+        thread: &Thread,
+        tokens: &Sizes<'_>,
+    ) -> Result<Live, Error> {
+        let stated = window.stated(options);
+        let hard = match self {
+            Target::Trigger => None,
+            Target::Tokens(most) => Some(most),
+            Target::Ratio(ratio) => Some(by_ratio(thread, tokens, ratio).most),
+            Target::Chars(_) => return Err(Error::NotInTokens { unit: Unit::Chars }),
+            Target::Bytes(_) => return Err(Error::NotInTokens { unit: Unit::Bytes }),
+        };
+        let enforced = hard.or(stated).is_some();
+        let limit = hard.or(stated).unwrap_or_else(|| options.limit.guess(format));
+        let reserve = options.limit.reserve.min(share(limit, options.limit.reserve_share));
+        let reserve = if hard.is_some() { 0 } else { reserve };
+        let trigger = TriggerOptions {
+            soft: if hard.is_some() { limit } else { share(limit, options.trigger.soft) },
+            hard: limit - reserve,
+            target: share(limit, options.trigger.target),
+            cooldown: options.compress.minimum_gain,
+            prices: CachePrices { read: options.cache.read, write: options.cache.write },
+        };
+        Ok(Live { limit, enforced, warn: share(limit, options.trigger.warn), trigger })
+    }
+}
+
+impl Window {
+    /// The provider's limit, where somebody said what it is.
+    fn stated(self, options: &Options) -> Option<u64> {
+        match self {
+            Window::Guessed => None,
+            Window::Size(size) => Some(share(size, options.limit.size_share)),
+            Window::Limit(limit) => Some(limit),
+        }
+    }
+}
+
+fn share(whole: u64, share: f64) -> u64 {
+    (whole as f64 * share) as u64
 }
 
 #[cfg(test)]

@@ -42,9 +42,13 @@ impl Lineage {
         &self.recorded
     }
 
-    /// Adds an epoch that was just recorded.
-    pub fn push(&mut self, epoch: Epoch) {
-        self.recorded.push(Recorded { epoch, undone: false });
+    /// Adds epochs; those that are known are passed over.
+    pub fn extend(&mut self, recorded: impl IntoIterator<Item = Recorded>) {
+        for one in recorded {
+            if self.recorded.iter().all(|known| known.epoch.id != one.epoch.id) {
+                self.recorded.push(one);
+            }
+        }
     }
 
     /// The epoch in force for a thread with these keys. One that the kernel would refuse now, since
@@ -58,15 +62,23 @@ impl Lineage {
         })
     }
 
-    /// The entries that epochs which were taken back had touched: they are held, so that the same
-    /// cut does not come back by itself.
-    pub fn held(&self, keys: &[EntryKey]) -> Vec<EntryId> {
+    /// The epoch that reaches furthest into a history with these keys, whatever was pinned since.
+    pub fn furthest(&self, keys: &[EntryKey]) -> Option<&Epoch> {
+        let found = self.matching(keys, false).into_iter();
+        found
+            .max_by_key(|(epoch, start)| start + epoch.covered.len as usize)
+            .map(|(epoch, _)| epoch)
+    }
+
+    /// The entries that epochs which were taken back had touched, but for those that the epoch in
+    /// force touches. They are held, so that the same cut does not come back by itself.
+    pub fn held(&self, keys: &[EntryKey], in_force: Option<&InForce<'_, '_>>) -> Vec<EntryId> {
+        let of = |epoch: &Epoch, start| touched(&moved(&epoch.plan, start as i64));
         let undone = self.matching(keys, true);
-        let mut held = BTreeSet::new();
-        for (epoch, start) in undone {
-            held.extend(touched(&moved(&epoch.plan, start as i64)));
-        }
-        held.into_iter().collect()
+        let held: BTreeSet<_> =
+            undone.into_iter().flat_map(|(epoch, start)| of(epoch, start)).collect();
+        let free = in_force.map(|in_force| of(in_force.epoch, in_force.start)).unwrap_or_default();
+        held.difference(&free).copied().collect()
     }
 
     /// The epoch that was taken back last, of those whose parent is in force.

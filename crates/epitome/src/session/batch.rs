@@ -1,0 +1,82 @@
+//! What a request adds to the journal.
+//!
+//! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
+//! the profile redacts.
+
+use epitome_kernel::{Arrival, Batch, Said, Turn};
+use epitome_types::{ContentId, Entry, Speaker};
+
+use super::compress::Ground;
+use super::state::Incoming;
+use super::{Session, UNNAMED};
+use crate::Error;
+
+/// The most characters of a title.
+const TITLE: usize = 72;
+
+impl Session {
+    /// The name of the session that a request belongs to: the host's, the one that leads to the
+    /// history it goes on from, or a new one.
+    pub(crate) fn name_for(&self, incoming: &Incoming) -> Result<String, Error> {
+        if let Some(name) = self.name.as_ref().or(incoming.session.as_ref()) {
+            return Ok(name.clone());
+        }
+        let first = incoming.chains.last().copied().unwrap_or_default().to_string();
+        Ok(format!("{UNNAMED}-{}", &first[..8]))
+    }
+
+    pub(crate) fn batch(
+        &self,
+        ground: &Ground<'_>,
+        arrival: Arrival,
+        sent: u64,
+        rent: f64,
+        at: &str,
+    ) -> Batch {
+        let Ground { document, incoming, tokens, .. } = ground;
+        let entries = document.entries().iter().enumerate().skip(incoming.recorded);
+        let said = entries.map(|(place, entry)| {
+            let saved = arrival.rewrites.iter().filter(|one| one.key == incoming.keys[place]);
+            let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
+            let bytes = document.message_bytes(entry.id);
+            Said {
+                chain: incoming.chains[place],
+                key: incoming.keys[place],
+                place: place as u32,
+                role: entry.role,
+                bytes: Some(self.redacted(bytes)),
+                text: ContentId::of(&self.redaction.text(&entry.readable())),
+                tokens: tokens.entry(entry.id) + saved,
+                at: entry.at.clone(),
+            }
+        });
+        Batch {
+            after: incoming.after(),
+            said: said.collect(),
+            rewrites: arrival.rewrites,
+            departure: arrival.departure,
+            turn: Turn {
+                format: document.format().to_string(),
+                model: document.model().map(str::to_owned),
+                title: title(document.entries()),
+                tokens: [ground.raw, sent],
+                limit: ground.live.limit,
+                rent,
+            },
+            at: at.to_owned(),
+        }
+    }
+
+    fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(bytes);
+        self.redaction.json(&text).into_owned().into_bytes()
+    }
+}
+
+/// The beginning of the first text that a person typed.
+fn title(entries: &[Entry]) -> String {
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
+    let words: Vec<_> = typed.unwrap_or_default().split_whitespace().collect();
+    words.join(" ").chars().take(TITLE).collect()
+}

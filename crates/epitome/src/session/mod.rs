@@ -1,0 +1,77 @@
+//! A live conversation: the whole history goes in with every request, the prompt to send comes out.
+//!
+//! Invariant: what was said is in the journal before anything made of it is handed out, and a
+//! request that fails leaves the session as it was. The bytes of a prompt depend on the history
+//! and the journal alone, so a restart goes on with the same prefix.
+
+mod batch;
+mod clock;
+mod compress;
+mod events;
+mod prompt;
+mod redact;
+mod snapshot;
+mod state;
+mod turn;
+mod undo;
+
+use std::sync::Arc;
+
+use epitome_kernel::{Archive, Counter};
+use epitome_types::SessionInfo;
+
+pub use clock::{Clock, system_time};
+pub use prompt::Prompt;
+pub use redact::{PatternError, Redaction};
+pub use undo::Compressions;
+
+use crate::builder::Builder;
+use state::State;
+
+/// The session of a conversation that named none and is not known from before.
+const UNNAMED: &str = "session";
+
+/// One conversation and its journal.
+pub struct Session {
+    settings: Builder,
+    journal: Arc<dyn Archive>,
+    scope: String,
+    /// Its name; found with the first request where the host gave none.
+    name: Option<String>,
+    clock: Clock,
+    redaction: Redaction,
+    counter: Option<(String, Arc<dyn Counter>)>,
+    /// Whether the user asked for a compression.
+    asked: bool,
+    state: State,
+}
+
+impl Session {
+    pub(crate) fn new(settings: Builder, journal: Arc<dyn Archive>, name: Option<&str>) -> Self {
+        let scope = crate::scope(settings.profile.name());
+        let redaction = settings.profile.redaction.clone();
+        let clock = settings.clock.clone();
+        let name = name.map(str::to_owned);
+        let (counter, asked, state) = (None, false, State::default());
+        Self { settings, journal, scope, name, clock, redaction, counter, asked, state }
+    }
+
+    /// Its name, once it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Compresses with the next request, whatever the trigger says.
+    pub fn ask_to_compress(&mut self) {
+        self.asked = true;
+    }
+
+    /// What the journal knows of it.
+    ///
+    /// # Errors
+    ///
+    /// When nothing was sent yet, or the journal cannot be read.
+    pub fn info(&self) -> Result<SessionInfo, crate::Error> {
+        Ok(self.journal.session(&self.scope, self.name.as_deref().unwrap_or(UNNAMED))?)
+    }
+}

@@ -1,0 +1,27 @@
+//! What a request became.
+//!
+//! Invariant: the bytes keep every rule of their provider that the request kept. Made by `send`.
+
+use epitome_types::{Breakdown, EpochId, Event};
+
+/// A prompt, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// The request; the bytes that came in where nothing was to do.
+    pub bytes: Vec<u8>,
+    /// The session it belongs to.
+    pub session: String,
+    /// Tokens of the request as it came, and as it is sent, tool schemas included.
+    pub tokens: [u64; 2],
+    /// The tokens of what is sent by category.
+    pub by: Breakdown,
+    /// The provider's limit that it was held to, in tokens.
+    pub limit: u64,
+    /// Whether it is within the limit. It is not only where the limit was guessed and what cannot
+    /// shrink exceeds it.
+    pub fits: bool,
+    /// The epoch in force.
+    pub epoch: Option<EpochId>,
+    /// What happened on the way.
+    pub events: Vec<Event>,
+}

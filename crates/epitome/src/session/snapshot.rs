@@ -1,0 +1,59 @@
+//! Restore points: before each compression, and by hand.
+//!
+//! Invariant: a snapshot names a recorded history and the epoch in force; nothing of it is copied.
+
+use epitome_types::{Cause, ContentId, Epoch, Happened, Purpose, Snapshot};
+
+use super::Session;
+use super::compress::Ground;
+use super::events::Events;
+use super::state::State;
+
+impl Session {
+    /// Makes the restore point of a compression (SPEC 2.7, 3.6).
+    pub(crate) fn snapshot_before(
+        &self,
+        ground: &Ground<'_>,
+        epoch: &Epoch,
+        state: &State,
+        events: &mut Events,
+    ) {
+        let options = &self.settings.profile.options.snapshots;
+        if !options.auto {
+            return;
+        }
+        let purpose = match epoch.cause {
+            Cause::Hard => Purpose::Emergency,
+            Cause::Soft | Cause::Manual => Purpose::Rollback,
+        };
+        let (view, in_force) = ground.standing(state);
+        let tokens = [ground.raw, epoch.tokens[0]];
+        let snapshot = addressed(Snapshot {
+            id: String::new(),
+            session: ground.name.to_owned(),
+            name: None,
+            purpose,
+            at: events.at.clone(),
+            messages: ground.incoming.keys.len() as u32,
+            checkpoints: view.checkpoints() as u32,
+            tokens,
+            limit: ground.live.limit,
+            model: ground.document.model().map(str::to_owned),
+            profile: self.settings.profile.name().to_owned(),
+            head: ground.incoming.chains.last().copied().unwrap_or_default(),
+            epoch: in_force,
+        });
+        let id = snapshot.id.clone();
+        match self.journal.snap(&self.scope, &snapshot, options.keep) {
+            Ok(()) => events.add(tokens, Happened::AutoSnapshotCreated { id, purpose }),
+            Err(error) => events.add(tokens, Happened::SnapshotError { cause: error.to_string() }),
+        }
+    }
+}
+
+/// A snapshot with its id.
+pub(crate) fn addressed(snapshot: Snapshot) -> Snapshot {
+    let Snapshot { session, name, at, head, epoch, purpose, .. } = &snapshot;
+    let all = format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}\n{purpose:?}");
+    Snapshot { id: ContentId::of(&all).short(), ..snapshot }
+}

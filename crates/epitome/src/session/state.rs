@@ -1,0 +1,107 @@
+//! What a session remembers between requests: keys and records, never old text.
+//!
+//! Invariant: all of it can be read again from the journal and the next request.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::{Archive, Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
+use epitome_types::{Chain, Entry, EntryId, EntryKey, PartId, Rewrite};
+
+/// What is known of one conversation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// The history as it last came.
+    pub(crate) keys: Vec<EntryKey>,
+    pub(crate) lineage: Lineage,
+    pub(crate) pins: Vec<EntryKey>,
+    pub(crate) seen: u64,
+    pub(crate) meter: Meter,
+    pub(crate) rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
+}
+
+/// An incoming history beside what is known of it.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) keys: Vec<EntryKey>,
+    /// The history up to each entry.
+    pub(crate) chains: Vec<Chain>,
+    pub(crate) reconciled: Reconciled,
+    /// How many entries are in the journal, and the session that leads to the last of them.
+    pub(crate) recorded: usize,
+    pub(crate) session: Option<String>,
+}
+
+impl Incoming {
+    /// The history up to its recorded part's end.
+    pub(crate) fn after(&self) -> Chain {
+        self.recorded.checked_sub(1).map_or_else(Chain::default, |last| self.chains[last])
+    }
+}
+
+impl State {
+    /// Looks an incoming history up, and reads what the journal says of it: all of it where the
+    /// history or the records changed under this session, else what concerns the new entries.
+    pub(crate) fn meet(
+        &mut self,
+        entries: &[Entry],
+        journal: &dyn Archive,
+        scope: &str,
+    ) -> Result<Incoming, StoreError> {
+        let keys: Vec<_> = entries.iter().map(EntryKey::of).collect();
+        let chains: Vec<_> = keys
+            .iter()
+            .scan(Chain::default(), |chain, &key| {
+                *chain = chain.then(key);
+                Some(*chain)
+            })
+            .collect();
+        let reconciled = reconcile(&self.keys, &keys);
+        let shared = reconciled.shared();
+        let known = journal.known(scope, &chains[shared..])?;
+        let recorded = known.as_ref().map_or(shared, |(index, _)| shared + index + 1);
+        let session = known.map(|(_, session)| session);
+        let new = &keys[shared..];
+        for rewrite in journal.rewrites(scope, new)? {
+            self.rewrites.insert((rewrite.key, rewrite.part), rewrite);
+        }
+        let extends = matches!(reconciled, Reconciled::Extend { .. });
+        let of = if extends && journal.seen(scope)? == self.seen { new } else { &keys[..] };
+        let Epochs { recorded: epochs, pins, seen } = journal.epochs(scope, of)?;
+        match of.len() == keys.len() {
+            true => self.lineage = Lineage::new(epochs),
+            false => self.lineage.extend(epochs),
+        }
+        (self.pins, self.seen) = (pins, seen);
+        self.keys.clone_from(&keys);
+        Ok(Incoming { keys, chains, reconciled, recorded, session })
+    }
+
+    /// Reads the epochs and pins of the present history again.
+    pub(crate) fn reread(&mut self, journal: &dyn Archive, scope: &str) -> Result<(), StoreError> {
+        let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.keys)?;
+        (self.lineage, self.pins, self.seen) = (Lineage::new(recorded), pins, seen);
+        Ok(())
+    }
+
+    /// Remembers what was made smaller.
+    pub(crate) fn arrive(&mut self, rewrites: &[Rewrite]) {
+        self.rewrites.extend(rewrites.iter().map(|one| ((one.key, one.part), one.clone())));
+    }
+
+    /// The entries of the present history that are pinned by hand.
+    pub(crate) fn pinned(&self) -> Vec<EntryId> {
+        let places = self.keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
+        places.map(|(_, place)| EntryId(place)).collect()
+    }
+
+    /// The parts of the present history that were made smaller on arrival.
+    pub(crate) fn arrived(&self) -> impl Iterator<Item = (PartId, &Rewrite)> {
+        let of = |(place, key): (u32, &EntryKey)| {
+            let all = self.rewrites.range((*key, 0)..=(*key, u32::MAX));
+            all.map(move |((_, part), rewrite)| {
+                (PartId { entry: EntryId(place), part: *part }, rewrite)
+            })
+        };
+        (0..).zip(&self.keys).flat_map(of)
+    }
+}

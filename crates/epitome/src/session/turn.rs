@@ -1,0 +1,180 @@
+//! One request through the one door: read, reconcile, record, make smaller, compress, write.
+//!
+//! Invariant: the steps run in this order, each on what the one before gave it (HOUSE 3); the
+//! journal has the messages before an epoch refers to them.
+
+use std::mem;
+use std::sync::Arc;
+
+use epitome_count::{Cached, for_model, tools};
+use epitome_kernel::{Arrival, Counter, Gauge, Meter, Reconciled, Sizes, Thread, arrive};
+use epitome_types::{Body, Edit, Entry, EntryId, Happened, PartId, Rewrite, Unit};
+use epitome_wire::Document;
+
+use super::Session;
+use super::compress::Ground;
+use super::events::Events;
+use super::prompt::Prompt;
+use super::state::{Incoming, State};
+use crate::Error;
+use crate::builder::Counting;
+use crate::compressor::{BUDGET_VOCABULARY, tool_format};
+use crate::outgoing::{broken, outgoing};
+use crate::request::Request;
+use crate::target::Live;
+
+impl Session {
+    /// Takes a request that holds the whole history and gives the prompt to send in its place. A
+    /// recording is read as the request that its client would have sent.
+    ///
+    /// # Errors
+    ///
+    /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
+    /// the journal fails; see [`Error`]. The session then stands as it was.
+    pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
+        let state = mem::take(&mut self.state);
+        let request = Request::read(request, self.settings.format, self.settings.to)?;
+        let document = request.document()?;
+        // After an error the journal tells all that there is to know.
+        let (state, prompt) = self.turn(&document, state).await?;
+        (self.state, self.name) = (state, Some(prompt.session.clone()));
+        self.asked = false;
+        Ok(prompt)
+    }
+
+    async fn turn(
+        &mut self,
+        document: &Document<'_>,
+        mut state: State,
+    ) -> Result<(State, Prompt), Error> {
+        let counter = self.counter_for(document);
+        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
+        let known = broken(document);
+
+        let incoming = state.meet(document.entries(), &*self.journal, &self.scope)?;
+        let name = self.name_for(&incoming)?;
+        if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
+            state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
+        }
+        let mut events = Events::new(&name, (self.clock)());
+
+        let mut thread = sent_as(document.entries(), &state);
+        let mut tokens = Sizes::of(thread.entries(), gauge, schemas);
+        let live = self.live(document, &thread, &tokens)?;
+        let arrival = self.arrival(&thread, &incoming, &tokens, &live);
+        if !arrival.rewrites.is_empty() {
+            state.arrive(&arrival.rewrites);
+            thread = sent_as(document.entries(), &state);
+            tokens = Sizes::of(thread.entries(), gauge, schemas);
+        }
+        let saved = |rewrite: &Rewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
+        let raw = tokens.total() + state.arrived().map(|(_, one)| saved(one)).sum::<u64>();
+        if let Reconciled::Branch { at } = incoming.reconciled {
+            events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
+        }
+        events.arrived(&arrival.rewrites, &incoming.keys);
+
+        let ground = Ground {
+            document,
+            thread: &thread,
+            tokens: &tokens,
+            incoming: &incoming,
+            live: &live,
+            raw,
+            name: &name,
+        };
+        let proposal = self.propose(&ground, &mut state, &mut events).await?;
+        let sent = match &proposal {
+            Some(proposal) => proposal.epoch.tokens[1],
+            None => ground.standing(&state).0.size(&tokens),
+        };
+        let batch = self.batch(&ground, arrival, sent, state.meter.rent, &events.at);
+        self.journal.append(&self.scope, &name, &batch)?;
+        if let Some(proposal) = proposal {
+            self.commit(&ground, &mut state, proposal, &mut events)?;
+        }
+
+        let (view, epoch) = ground.standing(&state);
+        let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
+        let arrived = state.arrived().filter(|(part, _)| here(*part));
+        let mut edits: Vec<Edit> = arrived
+            .map(|(part, rewrite)| Edit::SetText { part, text: rewrite.with.clone() })
+            .collect();
+        edits.extend(view.edits());
+        let bytes = outgoing(document, &edits, &known, live.budget())?;
+        let size = view.size(&tokens);
+        events.warn(&live, size);
+        let prompt = Prompt {
+            bytes,
+            tokens: [raw, size],
+            by: view.breakdown(&tokens),
+            limit: live.limit,
+            fits: size <= live.limit,
+            epoch,
+            events: events.into(),
+            session: name,
+        };
+        Ok((state, prompt))
+    }
+
+    /// The counter for a request: kept from the last one where that was counted alike.
+    fn counter_for(&mut self, document: &Document<'_>) -> Arc<dyn Counter> {
+        let name = match &self.settings.counting {
+            Counting::Own(own) => return own.clone(),
+            Counting::Model(name) => name.as_str(),
+            Counting::Default => document.model().unwrap_or(BUDGET_VOCABULARY),
+        };
+        match &self.counter {
+            Some((known, counter)) if known == name => counter.clone(),
+            _ => {
+                let counter: Arc<dyn Counter> = Arc::new(Cached::new(for_model(name)));
+                self.counter = Some((name.to_owned(), counter.clone()));
+                counter
+            }
+        }
+    }
+
+    /// The bounds of the prompt.
+    fn live(
+        &self,
+        document: &Document<'_>,
+        thread: &Thread,
+        tokens: &Sizes<'_>,
+    ) -> Result<Live, Error> {
+        let options = &self.settings.profile.options;
+        self.settings.target.live(self.settings.window, document.format(), options, thread, tokens)
+    }
+
+    /// What is made smaller of the entries that were never sent.
+    fn arrival(
+        &self,
+        thread: &Thread,
+        incoming: &Incoming,
+        tokens: &Sizes<'_>,
+        live: &Live,
+    ) -> Arrival {
+        let options = self.settings.profile.arrive(live.limit);
+        let new = incoming.recorded..incoming.keys.len();
+        let digester = &*self.settings.digester;
+        let mut arrival = arrive(thread, &incoming.keys, new, tokens, &options, digester);
+        arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
+        self.redaction.departure(&mut arrival.departure);
+        arrival
+    }
+}
+
+/// The history with what was made smaller on arrival.
+fn sent_as(entries: &[Entry], state: &State) -> Thread {
+    let mut entries = entries.to_vec();
+    for (part, rewrite) in state.arrived() {
+        let entry = entries.get_mut(part.entry.index());
+        match entry.and_then(|entry| entry.parts.get_mut(part.part as usize)).map(|at| &mut at.body)
+        {
+            Some(Body::Text(text)) => text.clone_from(&rewrite.with),
+            Some(Body::Result(result)) => result.text.clone_from(&rewrite.with),
+            _ => {}
+        }
+    }
+    Thread::new(entries, &state.pinned())
+}

@@ -1,0 +1,79 @@
+//! Taking compressions back, and doing them again.
+//!
+//! Invariant: both are records of the journal; the view follows from them with the next request,
+//! in this process and in every other (HOUSE 3.4).
+
+use std::sync::Arc;
+
+use epitome_kernel::{Archive, Lineage, StoreError};
+use epitome_types::{EntryKey, EpochId, Mark};
+
+use crate::Error;
+
+/// So many messages are read at a time.
+const PAGE: usize = 4096;
+
+/// The compressions of a recorded session.
+pub struct Compressions {
+    journal: Arc<dyn Archive>,
+    scope: String,
+    session: String,
+    keys: Vec<EntryKey>,
+    lineage: Lineage,
+}
+
+impl Compressions {
+    /// Reads the compressions of a session.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the journal cannot be read.
+    pub fn of(journal: Arc<dyn Archive>, scope: &str, session: &str) -> Result<Self, Error> {
+        let info = journal.session(scope, session)?;
+        let mut keys = Vec::with_capacity(info.messages as usize);
+        while keys.len() < info.messages as usize {
+            let page = journal.history(scope, info.head, keys.len() as u32, PAGE)?;
+            if page.is_empty() {
+                break;
+            }
+            keys.extend(page.into_iter().map(|said| said.key));
+        }
+        let lineage = Lineage::new(journal.epochs(scope, &keys)?.recorded);
+        let (scope, session) = (scope.to_owned(), info.name);
+        Ok(Self { journal, scope, session, keys, lineage })
+    }
+
+    /// The epoch in force.
+    pub fn in_force(&self) -> Option<EpochId> {
+        self.lineage.furthest(&self.keys).map(|epoch| epoch.id)
+    }
+
+    /// Takes the last compression back. The next request is made from what stood before, and what
+    /// it had touched is held.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or the journal cannot be written.
+    pub fn undo(&self, at: &str) -> Result<EpochId, Error> {
+        let none = || self.nothing("has no compression to take back");
+        let epoch = self.in_force().ok_or_else(none)?;
+        self.journal.mark(&self.scope, &self.session, &Mark::Undo(epoch), at)?;
+        Ok(epoch)
+    }
+
+    /// Takes the last undo back, and the hold with it.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or the journal cannot be written.
+    pub fn redo(&self, at: &str) -> Result<EpochId, Error> {
+        let none = || self.nothing("has no undo to take back");
+        let epoch = self.lineage.redoable(&self.keys, self.in_force()).ok_or_else(none)?;
+        self.journal.mark(&self.scope, &self.session, &Mark::Redo(epoch), at)?;
+        Ok(epoch)
+    }
+
+    fn nothing(&self, what: &str) -> StoreError {
+        StoreError::NothingToMark { what: format!("session `{}` {what}", self.session) }
+    }
+}
