@@ -221,7 +221,7 @@ impl Default for Shapes {
     fn default() -> Self {
         let short = |string, values, keys, depth| Short { string, values, keys, depth };
         Self {
-            rows_least: 4,
+            rows_least: 3,
             table_share: 0.5,
             filled_share: 0.5,
             columns_most: 60,
@@ -234,6 +234,7 @@ impl Default for Shapes {
             value_repeat: 4,
             rare_share: 0.05,
             short: vec![
+                short(usize::MAX, usize::MAX, usize::MAX, 64),
                 short(1000, 100, 400, 24),
                 short(300, 40, 200, 16),
                 short(160, 16, 100, 12),

@@ -17,48 +17,40 @@ pub(super) fn digest(job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
     rows(&tape, job, shapes).or_else(|| structure(&tape, job, shapes))
 }
 
+/// The largest list of like objects as a table, whole where it fits.
 fn rows(tape: &Tape<'_>, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
     let (at, table) = table::find(tape, shapes)?;
-    let around = if at == 0 {
-        String::new()
-    } else {
-        let mut shorter = Shorter::new(tape, shapes.short.first()?, Some(at));
-        format!("\n{}", shorter.write(shapes.around_most)?)
+    let mut shorter = Shorter::new(tape, shapes.short.first()?, Some(at));
+    let around = match at {
+        0 => String::new(),
+        _ => format!("\n{}", shorter.write(shapes.around_most)?),
     };
     let count = number(table.len());
-    let all = Outline {
-        head: format!("[… {count} objects as a table]{around}{}", table.head(usize::MAX)),
-        items: table.items(tape, shapes, usize::MAX),
+    let outline = |note: &str, counts: &str, most: usize| Outline {
+        head: format!("[… {count} objects as a table{note}]{around}{counts}{}", table.head()),
+        items: table.items(tape, shapes, most),
         noun: Some("rows"),
         must: false,
     };
-    let digest = all.fill(job, KIND)?;
-    if digest.left.is_empty() {
-        return Some(digest);
-    }
-    let some = Outline {
-        head: format!(
-            "[… {count} objects as a table, some left out]{around}{}{}",
-            table.counts(shapes),
-            table.head(shapes.cell)
-        ),
-        items: table.items(tape, shapes, shapes.cell),
-        noun: Some("rows"),
-        must: false,
+    let whole = outline("", "", usize::MAX).fill(job, KIND)?;
+    let mut digest = if whole.left.is_empty() {
+        whole
+    } else {
+        outline(", some left out", &table.counts(shapes), shapes.cell).fill(job, KIND)?
     };
-    some.fill(job, KIND)
+    digest.left = passages(job.text, digest.left.into_iter().chain(shorter.left));
+    Some(digest)
 }
 
+/// All of the structure that fits, with ever shorter values.
 fn structure(tape: &Tape<'_>, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
     shapes.short.iter().find_map(|short| {
         let mut shorter = Shorter::new(tape, short, None);
-        let text = format!("[… JSON, shortened]\n{}", shorter.write(job.text.len())?);
-        let left = std::mem::take(&mut shorter.left);
-        (job.measure.size(&text) <= job.most).then(|| Digested {
-            text,
-            kind: KIND,
-            left: passages(job.text, left.into_iter()),
-        })
+        let json = shorter.write(job.text.len())?;
+        let left = passages(job.text, shorter.left.into_iter());
+        let note = if left.is_empty() { "without spaces" } else { "shortened" };
+        let text = format!("[… JSON, {note}]\n{json}");
+        (job.measure.size(&text) <= job.most).then_some(Digested { text, kind: KIND, left })
     })
 }
 

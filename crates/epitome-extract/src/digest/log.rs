@@ -13,13 +13,14 @@ use super::outline::{Item, Outline, clip, number, spread};
 use super::shape;
 use crate::tuning::Shapes;
 
-/// Ranks: ends and sums, first failures, what stands around them, later failures, kinds (rare ones
-/// first), repeats.
+/// Ranks: ends and sums, first failures, what stands behind and before them, later failures, kinds
+/// (rare ones first), repeats.
 const FIRST: u32 = 0;
 const FAILURE: u32 = 1;
-const AROUND: u32 = 2;
-const AGAIN: u32 = 3;
-const KIND: u32 = 4;
+const BEHIND: u32 = 2;
+const BEFORE: u32 = 3;
+const AGAIN: u32 = 4;
+const KIND: u32 = 5;
 const REPEAT: u32 = KIND + u32::BITS;
 
 /// The lines of a log and what kind each is of.
@@ -129,7 +130,8 @@ impl<'a> Log<'a> {
         for index in (0..all).filter(|index| self.lines[*index].fails) {
             if self.lines[index].ordinal == 1 {
                 for near in self.around(index, shapes) {
-                    ranks[near] = ranks[near].min(AROUND);
+                    let rank = if near < index { BEFORE } else { BEHIND };
+                    ranks[near] = ranks[near].min(rank);
                 }
             }
         }

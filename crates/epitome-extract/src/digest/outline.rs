@@ -65,9 +65,15 @@ impl Outline<'_> {
 
     fn choose(&self, job: &DigestJob<'_>, kinds: &[u32]) -> Option<Vec<bool>> {
         let size = |text: &str| job.measure.size(text);
+        let head = size(&self.head);
+        let newline = size("\n");
+        let sizes: Vec<u64> = self.items.iter().map(|item| size(&item.text) + newline).collect();
+        if head + sizes.iter().sum::<u64>() <= job.most {
+            return (!sizes.is_empty()).then(|| vec![true; sizes.len()]);
+        }
         let gap = self.noun.map_or(0, |_| size(GAP));
-        let (repeat, newline) = (size(REPEAT), size("\n"));
-        let mut room = job.most.checked_sub(size(&self.head) + newline + gap)?;
+        let repeat = size(REPEAT);
+        let mut room = job.most.checked_sub(head + newline + gap)?;
         let mut order: Vec<usize> = (0..self.items.len()).collect();
         order.sort_by_key(|index| self.items[*index].rank);
         let mut shown = vec![false; self.items.len()];
@@ -77,7 +83,7 @@ impl Outline<'_> {
             let sides =
                 u64::from(hidden(index.checked_sub(1))) + u64::from(hidden(Some(index + 1)));
             let note = if kinds[index] > 1 { repeat } else { 0 };
-            let cost = size(&self.items[index].text) + newline + note + sides * gap;
+            let cost = sizes[index] + note + sides * gap;
             if cost <= room + gap {
                 room = room + gap - cost;
                 shown[index] = true;

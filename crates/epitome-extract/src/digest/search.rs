@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
                 let rank = if *depth == 1 { rank } else { 0 };
                 push(&mut items, said.into(), start..start, rank, true);
             }
-            let head = self.head("by folder, nothing of them shown");
+            let head = self.head("by folder, none shown");
             let outline = Outline { head, items, noun: Some("folders"), must: true };
             let mut digest = outline.fill(job, "search")?;
             let all = self.files.iter().flat_map(|file| file.hits.iter().chain([&file.span]));
@@ -224,8 +224,12 @@ fn numbered(line: &str) -> Option<u8> {
 
 /// The folder of a path with its slash, at most so many names deep; empty for a bare name.
 fn folder(path: &str, depth: usize) -> &str {
-    let slashes = path.match_indices('/').map(|(at, _)| at + 1).filter(|end| *end > 1);
-    slashes.take(depth).last().map_or("", |end| &path[..end])
+    let ends = path.match_indices('/').map(|(at, _)| at + 1);
+    // The `./` and `/` with which a path may begin are no names.
+    let root =
+        ["./", "/"].iter().find(|root| path.starts_with(**root)).map_or(0, |root| root.len());
+    let end = ends.filter(|end| *end > root).take(depth).last();
+    &path[..end.unwrap_or(root)]
 }
 
 fn push<'a>(

@@ -162,12 +162,12 @@ impl<'a> Table<'a> {
     }
 
     /// The lines above the rows: what is the same in all of them, and the columns.
-    pub(super) fn head(&self, most: usize) -> String {
+    pub(super) fn head(&self) -> String {
         let constant = self.constant();
         let mut out = String::new();
         let columns = |wanted: bool| (0..constant.len()).filter(move |c| constant[*c] == wanted);
         let same: Vec<String> = columns.clone()(true)
-            .map(|c| format!("{}: {}", self.columns[c], cell(self.rows[0].cell(c), most)))
+            .map(|c| format!("{}: {}", self.columns[c], cell(self.rows[0].cell(c), usize::MAX)))
             .collect();
         if !same.is_empty() {
             out.push_str("\n[… every row] ");
