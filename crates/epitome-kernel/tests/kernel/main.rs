@@ -5,6 +5,8 @@ mod digest;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod plan;
 #[cfg(test)]
 mod run;
