@@ -4,18 +4,18 @@
 //! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same port with the same ranking; one conformance
 //! suite holds for both. Only [`Sqlite`] touches files, and only this crate knows their modes.
 
-mod file;
-mod fulltext;
+mod batch;
+mod marks;
 mod memory;
+mod nearest;
 mod passage;
 mod prefix;
 mod rank;
 mod refs;
 mod relevance;
-mod schema;
 mod select;
 mod sqlite;
 mod terms;
 
 pub use memory::Memory;
-pub use sqlite::Sqlite;
+pub use sqlite::{Durability, Sqlite};

@@ -3,6 +3,7 @@
 //! Invariant: a passage's text is never stored twice; it is a range of an original where it stands
 //! there verbatim, and a text of its own otherwise. Called by both stores.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 
 use epitome_kernel::types::ContentId;
@@ -79,20 +80,21 @@ fn find(whole: &str, text: &str, from: usize) -> Option<Range<usize>> {
 }
 
 /// The excerpts that answer a query, best first, at most `budget` tokens in all.
-pub(crate) fn answer(
-    kept: &[Kept],
+pub(crate) fn answer<K: Borrow<Kept>>(
+    kept: &[K],
     query: &str,
     budget: u64,
     counter: &dyn Counter,
 ) -> Vec<Excerpt> {
     let pieces: Vec<Piece<'_>> = kept
         .iter()
+        .map(Borrow::borrow)
         .map(|kept| Piece { text: &kept.text, origin: kept.original, order: kept.order })
         .collect();
     rank(&pieces, query, budget, counter)
         .into_iter()
         .map(|group| {
-            let first = &kept[group.pieces[0]];
+            let first = kept[group.pieces[0]].borrow();
             Excerpt { id: first.original, source: first.source.clone(), text: group.text }
         })
         .collect()

@@ -127,7 +127,7 @@ mod tests {
     fn no_hit_is_no_relevance() {
         assert_eq!(of(&["one", "two"], "three"), [0.0, 0.0]);
         assert_eq!(of(&["one", "two"], ""), [0.0, 0.0]);
-        assert_eq!(of(&[], "one"), []);
+        assert!(of(&[], "one").is_empty());
     }
 
     #[test]

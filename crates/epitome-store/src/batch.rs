@@ -1,0 +1,161 @@
+//! What a batch must be before it is recorded, and the search for what is known of it.
+//!
+//! Invariant: pure; both stores refuse the same and record the same. Called by both.
+
+use std::borrow::Cow;
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Epoch, Rewrite};
+use epitome_kernel::{Batch, Departure, StoreError};
+use rustc_hash::FxHashSet;
+
+/// Chains that are looked up one by one from the end: a request mostly adds a message or two.
+const NEAR: usize = 4;
+
+/// The deepest recorded history of these prefixes of one. What leads to a recorded history is
+/// recorded, so the middle of the rest tells which half to look in.
+///
+/// # Errors
+///
+/// When the look-up fails.
+pub(crate) fn deepest<N, E>(
+    chains: &[Chain],
+    mut find: impl FnMut(Chain) -> Result<Option<N>, E>,
+) -> Result<Option<(usize, N)>, E> {
+    // The empty history is everybody's and nobody's.
+    let empty = chains.iter().take_while(|chain| **chain == Chain::default()).count();
+    let near = chains.len().saturating_sub(NEAR).max(empty);
+    for index in (near..chains.len()).rev() {
+        if let Some(node) = find(chains[index])? {
+            return Ok(Some((index, node)));
+        }
+    }
+    let (mut low, mut high, mut best) = (empty, near, None);
+    while low < high {
+        let middle = low.midpoint(high);
+        match find(chains[middle])? {
+            Some(node) => (low, best) = (middle + 1, Some((middle, node))),
+            None => high = middle,
+        }
+    }
+    Ok(best)
+}
+
+/// Refuses messages that do not follow one another.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] names the first that does not.
+pub(crate) fn follows(batch: &Batch) -> Result<(), StoreError> {
+    let mut chain = batch.after;
+    let mut place = batch.said.first().map_or(0, |said| said.place);
+    for said in &batch.said {
+        chain = chain.then(said.key);
+        if said.chain != chain || said.place != place {
+            return Err(astray(said.key, said.place));
+        }
+        place += 1;
+    }
+    Ok(())
+}
+
+/// Refuses messages that do not follow the place where their history ends.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] names the first.
+pub(crate) fn continues(batch: &Batch, end: Option<u32>) -> Result<(), StoreError> {
+    match batch.said.first() {
+        Some(said) if said.place != end.map_or(0, |place| place + 1) => {
+            Err(astray(said.key, said.place))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn astray(key: EntryKey, place: u32) -> StoreError {
+    let key = key.short();
+    StoreError::Damaged { what: format!("the message {key} at {place} follows no recorded one") }
+}
+
+/// Refuses an epoch under a wrong id.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] names it.
+pub(crate) fn addressed(epoch: &Epoch) -> Result<(), StoreError> {
+    if epoch.id == epoch.hash() {
+        return Ok(());
+    }
+    Err(StoreError::Damaged { what: format!("the epoch {} is not what its id says", epoch.id) })
+}
+
+/// What a batch brings besides messages, without that of erased ones.
+///
+/// # Errors
+///
+/// When the look-up fails.
+pub(crate) fn without_erased<E>(
+    batch: &Batch,
+    mut erased: impl FnMut(EntryKey) -> Result<bool, E>,
+) -> Result<(Vec<&Rewrite>, Cow<'_, Departure>), E> {
+    let mut gone: FxHashSet<ContentId> = FxHashSet::default();
+    for said in &batch.said {
+        if erased(said.key)? {
+            gone.insert(said.text);
+        }
+    }
+    let mut rewrites = Vec::with_capacity(batch.rewrites.len());
+    for rewrite in &batch.rewrites {
+        if erased(rewrite.key)? {
+            gone.insert(rewrite.original);
+        } else {
+            rewrites.push(rewrite);
+        }
+    }
+    let mut departure = Cow::Borrowed(&batch.departure);
+    if !gone.is_empty() {
+        let left = departure.to_mut();
+        left.blobs.retain(|blob| !gone.contains(&blob.id));
+        let (away, sources) = left.sources.drain(..).partition(|(_, id, _)| gone.contains(id));
+        left.sources = sources;
+        let away: Vec<_> = away;
+        left.passages.retain(|passage| !away.iter().any(|(entry, ..)| *entry == passage.entry));
+    }
+    Ok((rewrites, departure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(recorded: usize, of: usize, most_lookups: usize) {
+        let chains: Vec<Chain> =
+            (0..of).map(|at| Chain([u8::try_from(at + 1).unwrap(); 16])).collect();
+        let mut lookups = 0;
+        let found = deepest(&chains, |chain| {
+            lookups += 1;
+            Ok::<_, StoreError>((usize::from(chain.0[0]) <= recorded).then_some(chain))
+        });
+        let expected = recorded.checked_sub(1).map(|index| (index, chains[index]));
+        assert_eq!(found.unwrap(), expected);
+        assert!(lookups <= most_lookups, "{lookups} look-ups");
+    }
+
+    #[test]
+    fn the_deepest_is_found_in_few_steps() {
+        check(200, 200, 1);
+        check(198, 200, 3);
+        for recorded in 0..200 {
+            check(recorded, 200, NEAR + 8);
+        }
+        check(0, 0, 0);
+        check(1, 1, 1);
+    }
+
+    #[test]
+    fn the_empty_history_is_never_it() {
+        let found = deepest(&[Chain::default()], |_| Ok::<_, StoreError>(Some(())));
+        assert_eq!(found.unwrap(), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! The port of live conversations, in memory.
+//!
+//! Invariant: whatever may be refused is checked before anything changes. Called through
+//! [`Journal`].
+
+use std::convert::Infallible;
+
+use epitome_kernel::types::{
+    Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
+};
+use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
+use rustc_hash::FxHashSet;
+
+use super::tree::Node;
+use super::{Memory, Session, SessionId, Shelf};
+use crate::nearest::nearest;
+use crate::{batch, marks};
+
+impl Journal for Memory {
+    fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError> {
+        Ok(self.read(scope, |shelf| {
+            let Ok(found) =
+                batch::deepest(chains, |chain| Ok::<_, Infallible>(shelf.tree.find(chain)));
+            let (index, node) = found?;
+            let recorder = shelf.tree.nodes.get(&node)?.session;
+            let session = shelf.ending_with(chains[index], recorder).unwrap_or(recorder);
+            Some((index, shelf.sessions.get(&session)?.info.name.clone()))
+        }))
+    }
+
+    fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
+        batch::follows(batch)?;
+        self.write(scope, |shelf| shelf.append(name, batch))
+    }
+
+    fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {
+        Ok(self.read(scope, |shelf| {
+            let mut seen = FxHashSet::default();
+            let keys = keys.iter().filter(|&&key| seen.insert(key));
+            keys.flat_map(|&key| shelf.rewrites.range((key, 0)..=(key, u32::MAX)))
+                .map(|(_, rewrite)| rewrite.clone())
+                .collect()
+        }))
+    }
+
+    fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+        let keys: FxHashSet<&EntryKey> = keys.iter().collect();
+        Ok(self.read(scope, |shelf| Epochs {
+            recorded: shelf
+                .epochs
+                .iter()
+                .filter(|(_, recorded)| keys.contains(&recorded.epoch.covered.first))
+                .map(|(_, recorded)| recorded.clone())
+                .collect(),
+            pins: shelf.pins.clone(),
+            seen: shelf.seen,
+        }))
+    }
+
+    fn seen(&self, scope: &str) -> Result<u64, StoreError> {
+        Ok(self.read(scope, |shelf| shelf.seen))
+    }
+
+    fn commit(
+        &self,
+        scope: &str,
+        name: &str,
+        epoch: &Epoch,
+        departure: &Departure,
+        seen: u64,
+    ) -> Result<Commit, StoreError> {
+        batch::addressed(epoch)?;
+        self.write(scope, |shelf| {
+            let session = shelf.named(name)?;
+            if shelf.seen != seen {
+                return Ok(Commit::Behind);
+            }
+            if shelf.epoch(epoch.id).is_none() {
+                let recorded = Recorded { epoch: epoch.clone(), undone: false };
+                shelf.epochs.push((session, recorded));
+            }
+            shelf.keep(session, departure);
+            shelf.seen += 1;
+            Ok(Commit::Done(shelf.seen))
+        })
+    }
+
+    fn mark(&self, scope: &str, name: &str, mark: &Mark, _at: &str) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            shelf.named(name)?;
+            match *mark {
+                Mark::Undo(epoch) => shelf.turn(epoch, true)?,
+                Mark::Redo(epoch) => shelf.turn(epoch, false)?,
+                Mark::Pin(key) => marks::pin(&mut shelf.pins, key, true),
+                Mark::Unpin(key) if shelf.pins.contains(&key) => {
+                    marks::pin(&mut shelf.pins, key, false);
+                }
+                Mark::Unpin(key) => return Err(marks::unpinned(key)),
+            }
+            shelf.seen += 1;
+            Ok(())
+        })
+    }
+
+    fn rent(&self, scope: &str, name: &str) -> Result<f64, StoreError> {
+        Ok(self.read(scope, |shelf| shelf.session(name).map_or(0.0, |(_, session)| session.rent)))
+    }
+}
+
+impl Shelf {
+    /// A session by its name.
+    pub(super) fn session(&self, name: &str) -> Option<(SessionId, &Session)> {
+        let found = self.sessions.iter().find(|(_, session)| session.info.name == name);
+        found.map(|(&id, session)| (id, session))
+    }
+
+    /// The number of a session by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] with the name that is nearest.
+    pub(super) fn named(&self, name: &str) -> Result<SessionId, StoreError> {
+        if let Some((id, _)) = self.session(name) {
+            return Ok(id);
+        }
+        let mut sessions: Vec<&Session> = self.sessions.values().collect();
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.used));
+        let names: Vec<String> = sessions.iter().map(|session| session.info.name.clone()).collect();
+        let nearest = nearest(name, &names).map(str::to_owned);
+        Err(StoreError::NoSession { name: name.to_owned(), nearest })
+    }
+
+    /// The session whose newest message ends this history; `first` before the others.
+    fn ending_with(&self, chain: Chain, first: SessionId) -> Option<SessionId> {
+        let ending = self.sessions.iter().filter(|(_, session)| session.info.head == chain);
+        ending.max_by_key(|(id, session)| (**id == first, session.used)).map(|(id, _)| *id)
+    }
+
+    fn append(&mut self, name: &str, batch: &Batch) -> Result<(), StoreError> {
+        let mut end = self.tree.end_of(batch.after)?;
+        batch::continues(batch, end.map(|id| self.tree.place(id)))?;
+        let id = match self.session(name) {
+            Some((id, _)) => id,
+            None => self.begin(name, batch),
+        };
+        for said in &batch.said {
+            end = Some(match self.tree.find(said.chain) {
+                Some(known) => known,
+                None => {
+                    let mut said = said.clone();
+                    said.bytes = said.bytes.filter(|_| !self.erased.contains(&said.key));
+                    let indexed = said.bytes.is_none();
+                    self.tree.add(Node { said, parent: end, session: id, indexed })
+                }
+            });
+        }
+        let Ok((rewrites, departure)) =
+            batch::without_erased(batch, |key| Ok::<_, Infallible>(self.erased.contains(&key)));
+        for rewrite in rewrites {
+            self.rewrites.entry((rewrite.key, rewrite.part)).or_insert_with(|| rewrite.clone());
+        }
+        self.keep(id, &departure);
+        let head = batch.said.last().map_or(batch.after, |said| said.chain);
+        let messages = end.map_or(0, |id| self.tree.place(id) + 1);
+        self.used += 1;
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.used = self.used;
+            session.advance(batch, head, messages);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, name: &str, batch: &Batch) -> SessionId {
+        let id = self.sessions.last_key_value().map_or(0, |(last, _)| last + 1);
+        let (name, started) = (name.to_owned(), batch.at.clone());
+        let info = SessionInfo { name, started, ..SessionInfo::default() };
+        self.sessions.insert(id, Session { info, ..Session::default() });
+        id
+    }
+
+    fn epoch(&mut self, id: EpochId) -> Option<&mut Recorded> {
+        let mut epochs = self.epochs.iter_mut();
+        epochs.find(|(_, recorded)| recorded.epoch.id == id).map(|(_, recorded)| recorded)
+    }
+
+    /// Takes an epoch back, or does it again.
+    fn turn(&mut self, id: EpochId, undone: bool) -> Result<(), StoreError> {
+        match self.epoch(id) {
+            Some(recorded) if recorded.undone != undone => {
+                recorded.undone = undone;
+                Ok(())
+            }
+            found => Err(marks::nothing(id, found.is_some(), undone)),
+        }
+    }
+}
+
+impl Session {
+    /// Takes over what a request says of its session.
+    fn advance(&mut self, batch: &Batch, head: Chain, messages: u32) {
+        let (info, turn) = (&mut self.info, &batch.turn);
+        if info.title.is_empty() {
+            info.title.clone_from(&turn.title);
+        }
+        info.format.clone_from(&turn.format);
+        if turn.model.is_some() {
+            info.model.clone_from(&turn.model);
+        }
+        info.last.clone_from(&batch.at);
+        (info.head, info.messages) = (head, messages);
+        info.turns += 1;
+        info.tokens = turn.tokens;
+        for (total, tokens) in info.total.iter_mut().zip(turn.tokens) {
+            *total = total.saturating_add(tokens);
+        }
+        info.limit = turn.limit;
+        self.rent = turn.rent;
+    }
+}

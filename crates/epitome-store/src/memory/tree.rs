@@ -1,0 +1,82 @@
+//! The tree of messages in memory.
+//!
+//! Invariant: every message but a first one has its parent in the tree. Called by the journal in
+//! memory.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::types::Chain;
+use epitome_kernel::{Said, StoreError};
+use rustc_hash::FxHashMap;
+
+use super::SessionId;
+
+/// The number of a message, in the order of recording.
+pub(super) type NodeId = i64;
+
+/// A message and where it stands.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) said: Said,
+    pub(super) parent: Option<NodeId>,
+    pub(super) session: SessionId,
+    pub(super) indexed: bool,
+}
+
+/// All messages of a scope.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) nodes: BTreeMap<NodeId, Node>,
+    by_chain: FxHashMap<Chain, NodeId>,
+}
+
+impl Tree {
+    /// The message that a history ends with.
+    pub(super) fn find(&self, chain: Chain) -> Option<NodeId> {
+        self.by_chain.get(&chain).copied()
+    }
+
+    /// The message that a history ends with; `None` for the empty history.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] for a history that is not recorded.
+    pub(super) fn end_of(&self, chain: Chain) -> Result<Option<NodeId>, StoreError> {
+        if chain == Chain::default() {
+            return Ok(None);
+        }
+        match self.find(chain) {
+            Some(id) => Ok(Some(id)),
+            None => {
+                Err(StoreError::Damaged { what: format!("the history {chain} is not recorded") })
+            }
+        }
+    }
+
+    /// The place of a message.
+    pub(super) fn place(&self, id: NodeId) -> u32 {
+        self.nodes.get(&id).map_or(0, |node| node.said.place)
+    }
+
+    /// Adds a message.
+    pub(super) fn add(&mut self, node: Node) -> NodeId {
+        let id = self.nodes.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.by_chain.insert(node.said.chain, id);
+        self.nodes.insert(id, node);
+        id
+    }
+
+    /// The messages on the way to one: at most `most` from the place `from` on.
+    pub(super) fn history(&self, head: NodeId, from: u32, most: usize) -> Vec<Said> {
+        let mut way = Vec::new();
+        let mut at = Some(head);
+        while let Some(node) = at.and_then(|id| self.nodes.get(&id)) {
+            if node.said.place < from {
+                break;
+            }
+            way.push(node);
+            at = node.parent;
+        }
+        way.into_iter().rev().take(most).map(|node| node.said.clone()).collect()
+    }
+}

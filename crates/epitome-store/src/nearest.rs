@@ -1,0 +1,65 @@
+//! The name that someone may have meant.
+//!
+//! Invariant: pure; a name too far off is not offered. Called by both stores when they know no
+//! session of a name.
+
+/// The name that is nearest to `wanted`, of those not too far from it; the first of equals.
+pub(crate) fn nearest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
+    let allowed = wanted.chars().count().max(3) / 3;
+    names
+        .iter()
+        .map(|name| (distance(wanted, name), name.as_str()))
+        .filter(|(distance, name)| *distance <= allowed || begins(wanted, name))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+fn begins(wanted: &str, name: &str) -> bool {
+    wanted.len() >= 3 && name.starts_with(wanted)
+}
+
+/// Characters to add, drop or change to make one of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, a) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = line + 1;
+        for (column, b) in b.iter().enumerate() {
+            let changed = corner + usize::from(a != *b);
+            corner = row[column + 1];
+            row[column + 1] = changed.min(row[column] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(wanted: &str, names: &[&str], expected: Option<&str>) {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(nearest(wanted, &names), expected, "{wanted} of {names:?}");
+    }
+
+    #[test]
+    fn slips_are_understood() {
+        check("mian", &["main", "other"], None);
+        check("maim", &["other", "main"], Some("main"));
+        check("refactor-parsr", &["refactor-parser", "refactor"], Some("refactor-parser"));
+    }
+
+    #[test]
+    fn a_beginning_is_understood() {
+        check("2f81", &["a", "2f81c07e-long-name"], Some("2f81c07e-long-name"));
+        check("2f", &["2f81c07e-long-name"], None);
+    }
+
+    #[test]
+    fn what_is_far_off_is_not_offered() {
+        check("alpha", &["omega", "beta"], None);
+        check("x", &[], None);
+    }
+}

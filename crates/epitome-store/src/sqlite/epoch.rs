@@ -1,0 +1,208 @@
+//! Epochs and rewrites in the database.
+//!
+//! Invariant: a row holds facts and addresses; every text that a prompt is given stands in `blob`.
+//! Called by [`super::journal`] and [`super::archive`].
+
+use epitome_kernel::types::{
+    Chain, ContentId, Covered, EntryKey, Epoch, How, Op, Plan, Recorded, Rewrite,
+};
+use rusqlite::{Connection, Row, ToSql, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::fail::Fail;
+use super::ledger::{EPOCH, Ledger, REWRITE};
+use super::session::SessionId;
+use super::shelf;
+
+/// Adds an epoch, unless it is known.
+pub(crate) fn add(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    epoch: &Epoch,
+) -> Result<(), Fail> {
+    let mut plan = epoch.plan.clone();
+    for text in texts(&mut plan) {
+        let id = ContentId::of(text);
+        shelf::put(connection, ledger, session, id, None, text)?;
+        *text = id.to_string();
+    }
+    let covered = &epoch.covered;
+    let values: &[&dyn ToSql] = params![
+        epoch.id.0,
+        epoch.parent.map(|parent| parent.0),
+        covered.first.0,
+        covered.len,
+        covered.chain.0,
+        written(&plan)?,
+        written(&epoch.cause)?,
+        epoch.number,
+        epoch.tokens[0] as i64,
+        epoch.tokens[1] as i64,
+        epoch.confidence,
+        epoch.profile,
+        epoch.config,
+        epoch.at,
+        session,
+        false
+    ];
+    ledger.insert(connection, &EPOCH, values, &[])?;
+    Ok(())
+}
+
+/// The texts of a plan.
+pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
+    plan.ops.iter_mut().filter_map(|op| match op {
+        Op::Replace { with, .. } => Some(with),
+        Op::Insert { text, .. } => Some(text),
+        Op::Summarize(checkpoint) => Some(&mut checkpoint.text),
+        Op::Drop { .. } => None,
+    })
+}
+
+/// Selects what [`recorded`] reads.
+pub(crate) const RECORDED: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
+    cause, number, came, sent, confidence, profile, config, at, undone FROM epoch";
+
+/// An epoch, without the texts of its plan: they are addresses still.
+pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
+    let id = ContentId(row.get(2)?);
+    let what = || format!("the epoch {id}");
+    let epoch = Epoch {
+        id,
+        parent: row.get::<_, Option<_>>(3)?.map(ContentId),
+        covered: Covered {
+            first: EntryKey(row.get(4)?),
+            len: row.get(5)?,
+            chain: Chain(row.get(6)?),
+        },
+        plan: parsed(&row.get::<_, String>(7)?, what)?,
+        cause: parsed(&row.get::<_, String>(8)?, what)?,
+        number: row.get(9)?,
+        tokens: [row.get::<_, i64>(10)? as u64, row.get::<_, i64>(11)? as u64],
+        confidence: row.get::<_, Option<f64>>(12)?.unwrap_or(f64::NAN),
+        profile: row.get(13)?,
+        config: row.get(14)?,
+        at: row.get(15)?,
+    };
+    Ok(Recorded { epoch, undone: row.get(16)? })
+}
+
+/// An epoch as it was recorded.
+pub(crate) fn recorded(connection: &Connection, row: &Row<'_>) -> Result<Recorded, Fail> {
+    let (mut recorded, scope) = (bare(row)?, row.get(1)?);
+    let id = recorded.epoch.id;
+    for text in texts(&mut recorded.epoch.plan) {
+        let address: u128 = u128::from_str_radix(text, 16)
+            .map_err(|_| Fail::damaged(format!("the epoch {id} names a text `{text}`")))?;
+        *text = shelf::text(connection, scope, ContentId(address.to_be_bytes()))?;
+    }
+    Ok(recorded)
+}
+
+/// The epochs whose run begins with one of these entries, oldest first.
+pub(crate) fn beginning_with(
+    connection: &Connection,
+    scope: i64,
+    keys: &[EntryKey],
+) -> Result<Vec<Recorded>, Fail> {
+    let mut found = Vec::new();
+    let sql = "SELECT id FROM epoch WHERE scope = ?1 AND first = ?2";
+    let mut lookup = connection.prepare_cached(sql)?;
+    for key in keys {
+        let mut rows = lookup.query(params![scope, key.0])?;
+        while let Some(row) = rows.next()? {
+            found.push(row.get::<_, i64>(0)?);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|id| one(connection, id)).collect()
+}
+
+fn one(connection: &Connection, id: i64) -> Result<Recorded, Fail> {
+    let mut statement = connection.prepare_cached(&format!("{RECORDED} WHERE id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    match rows.next()? {
+        Some(row) => recorded(connection, row),
+        None => Err(Fail::damaged("an epoch is in an index alone")),
+    }
+}
+
+/// The epochs that a session recorded, oldest first.
+pub(crate) fn of_session(
+    connection: &Connection,
+    session: SessionId,
+) -> Result<Vec<Recorded>, Fail> {
+    let mut statement =
+        connection.prepare_cached(&format!("{RECORDED} WHERE session = ?1 ORDER BY id"))?;
+    let mut rows = statement.query([session])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(recorded(connection, row)?);
+    }
+    Ok(found)
+}
+
+/// Adds a rewrite, unless its part has one.
+pub(crate) fn rewrite(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    rewrite: &Rewrite,
+) -> Result<(), Fail> {
+    let Rewrite { key, part, with, how, original, tool, tokens } = rewrite;
+    let text = ContentId::of(with);
+    let values = params![
+        key.0,
+        part,
+        text.0,
+        written(how)?,
+        original.0,
+        tool,
+        tokens[0] as i64,
+        tokens[1] as i64
+    ];
+    if ledger.insert(connection, &REWRITE, values, &[])? {
+        shelf::put(connection, ledger, session, text, None, with)?;
+    }
+    Ok(())
+}
+
+/// The rewrites of these entries, in their order.
+pub(crate) fn rewrites(
+    connection: &Connection,
+    scope: i64,
+    keys: &[EntryKey],
+) -> Result<Vec<Rewrite>, Fail> {
+    let mut statement = connection.prepare_cached(
+        "SELECT part, text, how, original, tool, came, sent FROM rewrite
+         WHERE scope = ?1 AND key = ?2 ORDER BY part",
+    )?;
+    let mut found = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    for &key in keys.iter().filter(|&&key| seen.insert(key)) {
+        let mut rows = statement.query(params![scope, key.0])?;
+        while let Some(row) = rows.next()? {
+            found.push(Rewrite {
+                key,
+                part: row.get(0)?,
+                with: shelf::text(connection, scope, ContentId(row.get(1)?))?,
+                how: parsed::<How>(&row.get::<_, String>(2)?, || format!("a rewrite of {key}"))?,
+                original: ContentId(row.get(3)?),
+                tool: row.get(4)?,
+                tokens: [row.get::<_, i64>(5)? as u64, row.get::<_, i64>(6)? as u64],
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn written(value: &impl Serialize) -> Result<String, Fail> {
+    serde_json::to_string(value).map_err(|error| Fail::damaged(error.to_string()))
+}
+
+fn parsed<T: DeserializeOwned>(text: &str, what: impl Fn() -> String) -> Result<T, Fail> {
+    serde_json::from_str(text).map_err(|error| Fail::damaged(format!("{}: {error}", what())))
+}

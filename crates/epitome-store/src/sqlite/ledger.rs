@@ -1,0 +1,273 @@
+//! The ledger of a scope: how many records it holds and a sum over all of them.
+//!
+//! Invariant: it changes in the transaction that changes the records, so a record that was lost or
+//! altered by anything else shows when the records are counted again. Every table that it covers is
+//! written through it. Called by whatever writes, and by the verification.
+
+use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// A table that the ledger covers.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// The columns that are summed, after the scope and in the order of [`Table::insert`].
+    pub(crate) columns: &'static str,
+    /// The statement that adds a row, unless it is known; `?1` is the scope.
+    insert: &'static str,
+}
+
+/// Declares a table: the columns that are summed, and those that are not (an address is summed in
+/// the place of the text that it is made of).
+macro_rules! table {
+    ($name:literal, $columns:literal, $values:literal $(, $more:literal)?) => {
+        Table {
+            name: $name,
+            columns: $columns,
+            insert: concat!(
+                "INSERT OR IGNORE INTO ", $name, " (scope, ", $columns, $(", ", $more,)?
+                ") VALUES (?1, ", $values, ")"
+            ),
+        }
+    };
+}
+
+pub(crate) const BLOB: Table = table!("blob", "id, source", "?2, ?3, ?4", "text");
+pub(crate) const HELD: Table = table!("held", "blob, session", "?2, ?3");
+pub(crate) const RAW: Table = table!("raw", "id", "?2, ?3", "bytes");
+pub(crate) const PASSAGE: Table =
+    table!("passage", "text_id, original, source, holder, start, length", "?2, ?3, ?4, ?5, ?6, ?7");
+pub(crate) const BRANCH: Table = table!("branch", "parent, start", "?2, ?3");
+pub(crate) const MESSAGE: Table = table!(
+    "message",
+    "chain, parent, branch, place, key, role, raw, text, tokens, at, session, indexed",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
+);
+pub(crate) const SESSION: Table = table!(
+    "session",
+    "name, title, format, model, started, last, head, messages, turns, came, sent, all_came, \
+     all_sent, size, rent, trashed, used",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18"
+);
+pub(crate) const REWRITE: Table = table!(
+    "rewrite",
+    "key, part, text, how, original, tool, came, sent",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+);
+pub(crate) const EPOCH: Table = table!(
+    "epoch",
+    "epoch, parent, first, length, chain, plan, cause, number, came, sent, confidence, profile, \
+     config, at, session, undone",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17"
+);
+pub(crate) const MARK: Table = table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5");
+pub(crate) const SNAPSHOT: Table = table!(
+    "snapshot",
+    "snapshot, session, name, purpose, at, messages, checkpoints, came, sent, size, model, \
+     profile, head, epoch",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
+);
+pub(crate) const ERASED: Table = table!("erased", "key", "?2");
+
+/// All of them.
+pub(crate) const TABLES: [&Table; 12] = [
+    &BLOB, &HELD, &RAW, &PASSAGE, &BRANCH, &MESSAGE, &SESSION, &REWRITE, &EPOCH, &MARK, &SNAPSHOT,
+    &ERASED,
+];
+
+/// What a scope holds, in two numbers, and how often it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ledger {
+    /// The number of the scope.
+    pub(crate) scope: i64,
+    /// What [`epitome_kernel::Journal::seen`] says.
+    pub(crate) seen: i64,
+    /// Requests so far: the order in which sessions were used.
+    pub(crate) used: i64,
+    records: i64,
+    sum: u128,
+}
+
+impl Ledger {
+    /// The ledger of a scope, which it creates where there is none.
+    pub(crate) fn open(connection: &Connection, name: &str) -> rusqlite::Result<Self> {
+        if let Some(ledger) = Self::find(connection, name)? {
+            return Ok(ledger);
+        }
+        connection.execute("INSERT INTO scope (name) VALUES (?1)", [name])?;
+        let scope = connection.last_insert_rowid();
+        Ok(Self { scope, seen: 0, used: 0, records: 0, sum: 0 })
+    }
+
+    /// The ledger of a scope, if there is one.
+    pub(crate) fn find(connection: &Connection, name: &str) -> rusqlite::Result<Option<Self>> {
+        connection
+            .prepare_cached("SELECT id, seen, used, records, sum FROM scope WHERE name = ?1")?
+            .query_row([name], |row| {
+                let mut ledger = Self {
+                    scope: row.get(0)?,
+                    seen: row.get(1)?,
+                    used: row.get(2)?,
+                    records: row.get(3)?,
+                    sum: u128::from_le_bytes(row.get(4)?),
+                };
+                ledger.sum = ledger.sum.wrapping_sub(ledger.own());
+                Ok(ledger)
+            })
+            .optional()
+    }
+
+    /// The ledger as the records say it is: `seen` and `used` are taken over.
+    pub(crate) fn recounted(&self, connection: &Connection) -> rusqlite::Result<Self> {
+        let mut ledger = Self { records: 0, sum: 0, ..self.clone() };
+        for table in TABLES {
+            let sql = format!("SELECT {} FROM {} WHERE scope = ?1", table.columns, table.name);
+            let mut statement = connection.prepare(&sql)?;
+            let mut rows = statement.query([self.scope])?;
+            while let Some(row) = rows.next()? {
+                ledger.enter(of_row(table, row)?);
+            }
+        }
+        Ok(ledger)
+    }
+
+    /// Writes it down.
+    pub(crate) fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let sum = self.sum.wrapping_add(self.own()).to_le_bytes();
+        connection
+            .prepare_cached(
+                "UPDATE scope SET seen = ?2, used = ?3, records = ?4, sum = ?5 WHERE id = ?1",
+            )?
+            .execute(params![self.scope, self.seen, self.used, self.records, sum])?;
+        Ok(())
+    }
+
+    /// Adds a row unless it is known; says whether it was added. `rest` are the values of the
+    /// columns that are not summed.
+    pub(crate) fn insert(
+        &mut self,
+        connection: &Connection,
+        table: &Table,
+        values: &[&dyn ToSql],
+        rest: &[&dyn ToSql],
+    ) -> rusqlite::Result<bool> {
+        let mut all: Vec<&dyn ToSql> = vec![&self.scope];
+        all.extend(values.iter().chain(rest));
+        let added = connection.prepare_cached(table.insert)?.execute(&*all)? > 0;
+        if added {
+            self.enter(of_values(table, values)?);
+        }
+        Ok(added)
+    }
+
+    /// Changes a row: `assignments` may use parameters from `?2` on.
+    pub(crate) fn change(
+        &mut self,
+        connection: &Connection,
+        table: &Table,
+        row: i64,
+        assignments: &str,
+        values: &[&dyn ToSql],
+    ) -> rusqlite::Result<()> {
+        self.strike(of_stored(connection, table, row)?);
+        let mut all: Vec<&dyn ToSql> = vec![&row];
+        all.extend(values);
+        let sql = format!("UPDATE {} SET {assignments} WHERE rowid = ?1", table.name);
+        connection.prepare_cached(&sql)?.execute(&*all)?;
+        self.enter(of_stored(connection, table, row)?);
+        Ok(())
+    }
+
+    /// Deletes a row.
+    pub(crate) fn delete(
+        &mut self,
+        connection: &Connection,
+        table: &Table,
+        row: i64,
+    ) -> rusqlite::Result<()> {
+        self.strike(of_stored(connection, table, row)?);
+        let sql = format!("DELETE FROM {} WHERE rowid = ?1", table.name);
+        connection.prepare_cached(&sql)?.execute([row])?;
+        Ok(())
+    }
+
+    fn enter(&mut self, record: u128) {
+        self.records += 1;
+        self.sum = self.sum.wrapping_add(record);
+    }
+
+    fn strike(&mut self, record: u128) {
+        self.records -= 1;
+        self.sum = self.sum.wrapping_sub(record);
+    }
+
+    /// The ledger's own numbers are guarded by its sum too.
+    fn own(&self) -> u128 {
+        let numbers = [self.scope, self.seen, self.used, self.records];
+        digest("scope", numbers.into_iter().map(ValueRef::Integer))
+    }
+}
+
+/// Counts what every scope holds that had no ledger before.
+pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    for name in scopes(connection)? {
+        if let Some(ledger) = Ledger::find(connection, &name)? {
+            ledger.recounted(connection)?.save(connection)?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of all scopes.
+pub(crate) fn scopes(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare("SELECT name FROM scope ORDER BY id")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+fn of_stored(connection: &Connection, table: &Table, row: i64) -> rusqlite::Result<u128> {
+    let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", table.columns, table.name);
+    connection.prepare_cached(&sql)?.query_row([row], |row| of_row(table, row))
+}
+
+fn of_row(table: &Table, row: &Row<'_>) -> rusqlite::Result<u128> {
+    let columns = row.as_ref().column_count();
+    let values: Vec<ValueRef<'_>> =
+        (0..columns).map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+    Ok(digest(table.name, values.into_iter()))
+}
+
+fn of_values(table: &Table, values: &[&dyn ToSql]) -> rusqlite::Result<u128> {
+    let outputs: Vec<ToSqlOutput<'_>> =
+        values.iter().map(|value| value.to_sql()).collect::<rusqlite::Result<_>>()?;
+    Ok(digest(
+        table.name,
+        outputs.iter().map(|output| match output {
+            ToSqlOutput::Borrowed(value) => *value,
+            ToSqlOutput::Owned(value) => ValueRef::from(value),
+            _ => ValueRef::from(&Value::Null),
+        }),
+    ))
+}
+
+/// The hash of one record.
+fn digest<'a>(table: &str, values: impl Iterator<Item = ValueRef<'a>>) -> u128 {
+    let mut written = Vec::with_capacity(256);
+    written.extend_from_slice(table.as_bytes());
+    for value in values {
+        let (tag, bytes): (u8, &[u8]) = match &value {
+            ValueRef::Null => (0, &[]),
+            ValueRef::Integer(number) => (1, &number.to_le_bytes()),
+            ValueRef::Real(number) => (2, &number.to_bits().to_le_bytes()),
+            ValueRef::Text(text) => (3, text),
+            ValueRef::Blob(blob) => (4, blob),
+        };
+        written.push(tag);
+        written.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        written.extend_from_slice(bytes);
+    }
+    xxh3_128(&written)
+}

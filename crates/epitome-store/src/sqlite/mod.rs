@@ -1,0 +1,206 @@
+//! The store on disk: one SQLite file.
+//!
+//! Invariant: whatever is recorded is one transaction with the ledger of its scope, and every
+//! statement names its scope. Called through the ports; several processes may use one file at once.
+
+mod epoch;
+mod fail;
+mod file;
+mod fulltext;
+mod journal;
+mod ledger;
+mod mark;
+mod schema;
+mod search;
+mod session;
+mod shelf;
+mod snapshot;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use self::fail::{Fail, broken};
+use self::ledger::Ledger;
+use self::schema::{Refusal, Sync};
+use crate::passage::answer;
+use crate::prefix::Prefix;
+
+/// Statements that a connection keeps ready.
+const STATEMENTS: usize = 64;
+
+/// How much survives a power cut. The crash of a process never costs anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The file stays sound; the newest records may be missing.
+    #[default]
+    Normal,
+    /// Everything that was acknowledged, at the price of waiting for the disk every time.
+    Full,
+}
+
+/// A store in a file.
+#[derive(Debug)]
+pub struct Sqlite {
+    path: PathBuf,
+    durability: Sync,
+    link: Mutex<Link>,
+}
+
+/// The connection, and what it waits for.
+#[derive(Debug)]
+struct Link {
+    connection: Connection,
+    sync: Sync,
+}
+
+impl Sqlite {
+    /// Opens a store, creating the file (and its folders) if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Newer`] for a store of a newer version; [`StoreError::Damaged`] for one that
+    /// cannot be read any longer; [`StoreError::Broken`] for a file that cannot be created or is
+    /// not a store.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, Durability::Normal)
+    }
+
+    /// Opens a store as [`Sqlite::open`] does, and says what shall survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sqlite::open`].
+    pub fn open_with(path: &Path, durability: Durability) -> Result<Self, StoreError> {
+        let created = file::create_private(path)
+            .map_err(|error| broken(path, "cannot be created", &error))?;
+        Self::connect(path, created, durability)
+    }
+
+    /// Opens a store that exists; never creates one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sqlite::open`], and [`StoreError::Broken`] if there is no such file.
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(broken(path, "cannot be opened", &"there is no such file"));
+        }
+        Self::connect(path, false, Durability::Normal)
+    }
+
+    fn connect(path: &Path, created: bool, durability: Durability) -> Result<Self, StoreError> {
+        let durability = match durability {
+            Durability::Normal => Sync::Normal,
+            Durability::Full => Sync::Full,
+        };
+        let sync = if created { Sync::Off } else { durability };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags)
+            .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        schema::prepare(&mut connection, sync).map_err(|refusal| match refusal {
+            Refusal::Newer(error) => error,
+            Refusal::Foreign => {
+                broken(path, "cannot be used", &"it is a database of another program")
+            }
+            Refusal::Sql(error) => Fail::Sql(error).at(path, "cannot be opened"),
+        })?;
+        Ok(Self { path: path.to_owned(), durability, link: Mutex::new(Link { connection, sync }) })
+    }
+
+    /// The connection. A panic while it was held rolled its transaction back.
+    fn lock(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads at one moment, whatever other processes write meanwhile.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, StoreError> {
+        self.lock().read(work).map_err(|fail| fail.at(&self.path, "cannot be read"))
+    }
+
+    /// Writes all that `work` does, or nothing.
+    fn write<T>(
+        &self,
+        scope: &str,
+        sync: Sync,
+        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+    ) -> Result<T, StoreError> {
+        let mut link = self.lock();
+        link.write(scope, sync, work).map_err(|fail| fail.at(&self.path, "cannot be written"))
+    }
+
+    /// Writes to the journal: from the first record on, what is acknowledged is lasting.
+    fn record<T>(
+        &self,
+        scope: &str,
+        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+    ) -> Result<T, StoreError> {
+        self.write(scope, self.durability, work)
+    }
+}
+
+impl Link {
+    fn read<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, Fail> {
+        let transaction = self.connection.transaction()?;
+        work(&transaction)
+    }
+
+    fn write<T>(
+        &mut self,
+        scope: &str,
+        sync: Sync,
+        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        self.wait_for(sync)?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut ledger = Ledger::open(&transaction, scope)?;
+        let result = work(&transaction, &mut ledger)?;
+        ledger.save(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// Says what has to be waited for from now on.
+    fn wait_for(&mut self, sync: Sync) -> rusqlite::Result<()> {
+        if self.sync != sync {
+            sync.apply(&self.connection)?;
+            self.sync = sync;
+        }
+        Ok(())
+    }
+}
+
+impl Store for Sqlite {
+    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+        // The first departure into a new file does not wait for the disk, the following ones do:
+        // a power cut may cost what is as good as made again, the crash of a process nothing.
+        let sync = self.lock().sync;
+        self.write(scope, sync, |connection, ledger| {
+            Ok(shelf::keep(connection, ledger, shelf::NO_SESSION, departure)?)
+        })?;
+        self.lock()
+            .wait_for(self.durability)
+            .map_err(|error| Fail::Sql(error).at(&self.path, "cannot be written"))
+    }
+
+    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+        let prefix = Prefix::parse(id)?;
+        prefix.only(self.read(|connection| shelf::originals(connection, scope, &prefix))?)
+    }
+
+    fn search(
+        &self,
+        scope: &str,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let kept = self.read(|connection| search::candidates(connection, scope, query))?;
+        Ok(answer(&kept, query, budget, counter))
+    }
+}

@@ -1,0 +1,295 @@
+//! The tables, and how older ones become newer ones.
+//!
+//! Invariant: `user_version` counts the migrations that ran; they run forward only, all of them in
+//! one transaction. Called when a store is opened.
+
+use std::time::Duration;
+
+use epitome_kernel::StoreError;
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::ledger;
+
+/// Marks a database as a store of Epitome ("Epit").
+const APPLICATION: i64 = 0x4570_6974;
+
+/// How long a writer waits for another process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One step per schema version, oldest first.
+const MIGRATIONS: [&str; 2] = [
+    // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
+    // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
+    // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
+    // in that index too.
+    "CREATE TABLE scope (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE blob (
+        scope INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        source TEXT,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX blob_id ON blob (scope, id);
+    CREATE TABLE passage (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        text_id BLOB NOT NULL,
+        original BLOB NOT NULL,
+        source TEXT NOT NULL,
+        holder BLOB NOT NULL,
+        start INTEGER NOT NULL,
+        length INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX passage_text ON passage (scope, text_id);
+    CREATE INDEX passage_order ON passage (scope, id);
+    CREATE VIRTUAL TABLE passage_terms USING fts5 (
+        terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+    );
+    CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row);",
+    // The journal. Messages stand in a tree; a branch is a stretch of it in which each follows the
+    // one before, so that a page of a history is one range of each branch on the way. `raw` holds
+    // encoded messages by the hash of their bytes; all other text is in `blob`, and `held` says which sessions need it
+    // (0: somebody outside of sessions). Numbers that may
+    // pass 2^63 are kept by their bits. The ledger of each scope covers all tables.
+    "ALTER TABLE scope ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE scope ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE scope ADD COLUMN records INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE scope ADD COLUMN sum BLOB NOT NULL DEFAULT x'00000000000000000000000000000000';
+    CREATE INDEX passage_original ON passage (scope, original);
+    CREATE TABLE held (
+        scope INTEGER NOT NULL,
+        blob BLOB NOT NULL,
+        session INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX held_blob ON held (scope, blob, session);
+    CREATE INDEX held_session ON held (session);
+    INSERT INTO held (scope, blob, session) SELECT scope, id, 0 FROM blob;
+    CREATE TABLE raw (
+        scope INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX raw_id ON raw (scope, id);
+    CREATE TABLE branch (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        parent INTEGER,
+        start INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE message (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        chain BLOB NOT NULL,
+        parent INTEGER,
+        branch INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        role TEXT NOT NULL,
+        raw BLOB,
+        text BLOB NOT NULL,
+        tokens INTEGER NOT NULL,
+        at TEXT,
+        session INTEGER NOT NULL,
+        indexed INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX message_chain ON message (scope, chain);
+    CREATE UNIQUE INDEX message_place ON message (branch, place);
+    CREATE INDEX message_unindexed ON message (scope, id) WHERE indexed = 0;
+    CREATE TABLE session (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        title TEXT NOT NULL,
+        format TEXT NOT NULL,
+        model TEXT,
+        started TEXT NOT NULL,
+        last TEXT NOT NULL,
+        head BLOB NOT NULL,
+        messages INTEGER NOT NULL,
+        turns INTEGER NOT NULL,
+        came INTEGER NOT NULL,
+        sent INTEGER NOT NULL,
+        all_came INTEGER NOT NULL,
+        all_sent INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        rent REAL,
+        trashed INTEGER NOT NULL,
+        used INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX session_name ON session (scope, name);
+    CREATE TABLE rewrite (
+        scope INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        part INTEGER NOT NULL,
+        text BLOB NOT NULL,
+        how TEXT NOT NULL,
+        original BLOB NOT NULL,
+        tool TEXT NOT NULL,
+        came INTEGER NOT NULL,
+        sent INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part);
+    CREATE TABLE epoch (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        epoch BLOB NOT NULL,
+        parent BLOB,
+        first BLOB NOT NULL,
+        length INTEGER NOT NULL,
+        chain BLOB NOT NULL,
+        plan TEXT NOT NULL,
+        cause TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        came INTEGER NOT NULL,
+        sent INTEGER NOT NULL,
+        confidence REAL,
+        profile TEXT NOT NULL,
+        config TEXT NOT NULL,
+        at TEXT NOT NULL,
+        session INTEGER NOT NULL,
+        undone INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch);
+    CREATE INDEX epoch_first ON epoch (scope, first);
+    CREATE INDEX epoch_session ON epoch (session, undone);
+    CREATE TABLE mark (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        target BLOB NOT NULL,
+        session INTEGER NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX mark_kind ON mark (scope, kind);
+    CREATE TABLE snapshot (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        snapshot TEXT NOT NULL,
+        session TEXT NOT NULL,
+        name TEXT,
+        purpose TEXT NOT NULL,
+        at TEXT NOT NULL,
+        messages INTEGER NOT NULL,
+        checkpoints INTEGER NOT NULL,
+        came INTEGER NOT NULL,
+        sent INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        model TEXT,
+        profile TEXT NOT NULL,
+        head BLOB NOT NULL,
+        epoch BLOB
+    ) STRICT;
+    CREATE UNIQUE INDEX snapshot_id ON snapshot (scope, snapshot);
+    CREATE INDEX snapshot_session ON snapshot (scope, session);
+    CREATE TABLE erased (
+        scope INTEGER NOT NULL,
+        key BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX erased_key ON erased (scope, key);",
+];
+
+/// The version that gave scopes a ledger.
+const LEDGER: usize = 2;
+
+/// Whether a power cut may harm the file. The crash of a process never does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sync {
+    /// It may. Waiting for the disk is most of the time it takes to make a store and close it, and
+    /// a file that was just created holds nothing yet that could be lost.
+    Off,
+    /// It cannot; it may take the newest commits.
+    Normal,
+    /// It cannot, and takes nothing that was acknowledged.
+    Full,
+}
+
+impl Sync {
+    /// Sets it for all that the connection writes from now on.
+    pub(crate) fn apply(self, connection: &Connection) -> rusqlite::Result<()> {
+        let level = match self {
+            Self::Off => "OFF",
+            Self::Normal => "NORMAL",
+            Self::Full => "FULL",
+        };
+        connection.pragma_update(None, "synchronous", level)
+    }
+}
+
+/// Why a database is not used.
+pub(crate) enum Refusal {
+    /// The port's own error.
+    Newer(StoreError),
+    /// It belongs to another program.
+    Foreign,
+    /// What the database says.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+/// Sets the connection up and brings the tables to this program's version.
+pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Refusal> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    sync.apply(connection)?;
+    let found = state(connection)?;
+    if found == State::Current {
+        return Ok(());
+    }
+    if found == State::Empty {
+        // Lasts in the file; needs to be alone with it, so it is done once only.
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+    }
+    migrate(connection)
+}
+
+/// Runs the migrations that are missing; another process may have run them meanwhile.
+fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = match state(&transaction)? {
+        State::Empty => 0,
+        State::Older(version) => version,
+        State::Current => return Ok(()),
+    };
+    for step in &MIGRATIONS[done..] {
+        transaction.execute_batch(step)?;
+    }
+    if done < LEDGER {
+        ledger::begin(&transaction)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    Ok(transaction.commit()?)
+}
+
+/// What a database is to this program.
+#[derive(Debug, PartialEq)]
+enum State {
+    /// Nothing is in it yet.
+    Empty,
+    /// A store of an older schema.
+    Older(usize),
+    /// A store of this program's schema.
+    Current,
+}
+
+fn state(connection: &Connection) -> Result<State, Refusal> {
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    if number("application_id")? != APPLICATION {
+        let tables = connection.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?;
+        return if tables { Err(Refusal::Foreign) } else { Ok(State::Empty) };
+    }
+    let (found, known) = (number("user_version")?, MIGRATIONS.len());
+    match usize::try_from(found) {
+        Ok(version) if version < known => Ok(State::Older(version)),
+        Ok(version) if version == known => Ok(State::Current),
+        _ => Err(Refusal::Newer(StoreError::Newer { found, known: known as i64 })),
+    }
+}

@@ -1,0 +1,215 @@
+//! Sessions in the database: a row for each, with running sums.
+//!
+//! Invariant: a row says all that a list of sessions shows, so that listing reads no message.
+//! Called by [`super::journal`] and [`super::archive`].
+
+use epitome_kernel::types::{Chain, SessionInfo};
+use epitome_kernel::{Batch, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+
+use super::fail::Fail;
+use super::ledger::{Ledger, SESSION};
+use crate::nearest::nearest;
+
+/// The number of a session in the database.
+pub(crate) type SessionId = i64;
+
+/// Selects what [`info`] reads.
+const INFO: &str = "SELECT id, name, title, format, model, started, last, head, messages, turns, \
+    came, sent, all_came, all_sent, size, trashed, \
+    (SELECT count(*) FROM epoch WHERE epoch.session = session.id AND NOT undone) FROM session";
+
+fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
+    let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
+    Ok((
+        row.get(0)?,
+        SessionInfo {
+            name: row.get(1)?,
+            title: row.get(2)?,
+            format: row.get(3)?,
+            model: row.get(4)?,
+            started: row.get(5)?,
+            last: row.get(6)?,
+            head: Chain(row.get(7)?),
+            messages: row.get(8)?,
+            turns: count(9)?,
+            tokens: [count(10)?, count(11)?],
+            total: [count(12)?, count(13)?],
+            limit: count(14)?,
+            trashed: row.get(15)?,
+            compressions: row.get(16)?,
+        },
+    ))
+}
+
+/// A session by its name.
+pub(crate) fn find(
+    connection: &Connection,
+    scope: i64,
+    name: &str,
+) -> rusqlite::Result<Option<(SessionId, SessionInfo)>> {
+    connection
+        .prepare_cached(&format!("{INFO} WHERE scope = ?1 AND name = ?2"))?
+        .query_row(params![scope, name], info)
+        .optional()
+}
+
+/// A session by its name.
+///
+/// # Errors
+///
+/// [`StoreError::NoSession`] with the name that is nearest.
+pub(crate) fn named(
+    connection: &Connection,
+    scope: Option<i64>,
+    name: &str,
+) -> Result<(SessionId, SessionInfo), Fail> {
+    let found = scope.map(|scope| find(connection, scope, name)).transpose()?.flatten();
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let names: Vec<String> = connection
+        .prepare_cached("SELECT name FROM session WHERE scope = ?1 ORDER BY used DESC")?
+        .query_map([scope], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let nearest = nearest(name, &names).map(str::to_owned);
+    Err(StoreError::NoSession { name: name.to_owned(), nearest }.into())
+}
+
+/// Sessions, the one used last first.
+pub(crate) fn list(
+    connection: &Connection,
+    scope: i64,
+    skip: usize,
+    most: usize,
+    trashed: bool,
+) -> rusqlite::Result<Vec<SessionInfo>> {
+    let bound = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(&format!(
+            "{INFO} WHERE scope = ?1 AND (?2 OR NOT trashed)
+             ORDER BY used DESC, id DESC LIMIT ?4 OFFSET ?3"
+        ))?
+        .query_map(params![scope, trashed, bound(skip), bound(most)], |row| Ok(info(row)?.1))?
+        .collect()
+}
+
+/// The name of a session.
+pub(crate) fn name(connection: &Connection, id: SessionId) -> rusqlite::Result<String> {
+    connection
+        .prepare_cached("SELECT name FROM session WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+}
+
+/// The session whose newest message ends this history; `first` before the others.
+pub(crate) fn ending_with(
+    connection: &Connection,
+    scope: i64,
+    chain: Chain,
+    first: SessionId,
+) -> rusqlite::Result<Option<String>> {
+    let own: Option<String> = connection
+        .prepare_cached("SELECT name FROM session WHERE id = ?1 AND head = ?2")?
+        .query_row(params![first, chain.0], |row| row.get(0))
+        .optional()?;
+    if own.is_some() {
+        return Ok(own);
+    }
+    connection
+        .prepare_cached(
+            "SELECT name FROM session WHERE scope = ?1 AND head = ?2 ORDER BY used DESC LIMIT 1",
+        )?
+        .query_row(params![scope, chain.0], |row| row.get(0))
+        .optional()
+}
+
+/// Adds an empty session.
+pub(crate) fn begin(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    name: &str,
+    batch: &Batch,
+) -> rusqlite::Result<SessionId> {
+    let none = Chain::default().0;
+    ledger.insert(
+        connection,
+        &SESSION,
+        params![
+            name,
+            "",
+            "",
+            None::<String>,
+            batch.at,
+            batch.at,
+            none,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0.0,
+            0,
+            0
+        ],
+        &[],
+    )?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Takes over what a request says of its session. `head` is its newest message, with the number
+/// of messages that lead to it.
+pub(crate) fn advance(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    id: SessionId,
+    known: &SessionInfo,
+    batch: &Batch,
+    head: (Chain, u32),
+) -> rusqlite::Result<()> {
+    ledger.used += 1;
+    let used = ledger.used;
+    let turn = &batch.turn;
+    let title = if known.title.is_empty() { &turn.title } else { &known.title };
+    let model = turn.model.as_ref().or(known.model.as_ref());
+    let total = |side: usize| known.total[side].saturating_add(turn.tokens[side]) as i64;
+    let values: &[&dyn ToSql] = params![
+        title,
+        turn.format,
+        model,
+        batch.at,
+        head.0.0,
+        head.1,
+        known.turns as i64 + 1,
+        turn.tokens[0] as i64,
+        turn.tokens[1] as i64,
+        total(0),
+        total(1),
+        turn.limit as i64,
+        turn.rent,
+        used
+    ];
+    ledger.change(
+        connection,
+        &SESSION,
+        id,
+        "title = ?2, format = ?3, model = ?4, last = ?5, head = ?6, messages = ?7, turns = ?8, \
+         came = ?9, sent = ?10, all_came = ?11, all_sent = ?12, size = ?13, rent = ?14, used = ?15",
+        values,
+    )
+}
+
+/// What not compressing has cost, as its newest request said.
+pub(crate) fn rent(
+    connection: &Connection,
+    scope: i64,
+    name: &str,
+) -> rusqlite::Result<Option<f64>> {
+    connection
+        .prepare_cached("SELECT rent FROM session WHERE scope = ?1 AND name = ?2")?
+        .query_row(params![scope, name], |row| {
+            Ok(row.get::<_, Option<f64>>(0)?.unwrap_or(f64::NAN))
+        })
+        .optional()
+}

@@ -1,0 +1,105 @@
+//! Texts and their passages in the database.
+//!
+//! Invariant: a text stands in `blob` once per scope, under the hash of its bytes. Called by
+//! `keep`, and by everything that records texts.
+
+use epitome_kernel::types::ContentId;
+use epitome_kernel::{Blob, Departure};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fail::Fail;
+use super::fulltext;
+use super::ledger::{BLOB, HELD, Ledger, PASSAGE};
+use super::session::SessionId;
+use crate::passage::arrivals;
+use crate::prefix::Prefix;
+
+/// Holds what was kept outside of any session.
+pub(crate) const NO_SESSION: SessionId = 0;
+
+/// Adds a departure.
+pub(crate) fn keep(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    departure: &Departure,
+) -> rusqlite::Result<()> {
+    for blob in &departure.blobs {
+        put(connection, ledger, session, blob.id, Some(&blob.source), &blob.text)?;
+    }
+    let index = fulltext::Index::new(ledger.scope);
+    for arrival in arrivals(departure) {
+        let holder = if arrival.range.is_some() { arrival.original } else { arrival.id };
+        let start = arrival.range.as_ref().map_or(0, |range| range.start) as i64;
+        let length = arrival.text.len() as i64;
+        let (id, original) = (arrival.id.0, arrival.original.0);
+        let values = params![id, original, arrival.source, holder.0, start, length];
+        if !ledger.insert(connection, &PASSAGE, values, &[])? {
+            continue;
+        }
+        connection
+            .prepare_cached("INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)")?
+            .execute(params![connection.last_insert_rowid(), index.terms(arrival.text)])?;
+        if arrival.range.is_none() {
+            let own = (arrival.original == arrival.id).then_some(arrival.source.as_str());
+            put(connection, ledger, session, arrival.id, own, arrival.text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds a text, held by a session. A source makes it an original, also where it was known without
+/// one.
+pub(crate) fn put(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    id: ContentId,
+    source: Option<&str>,
+    text: &str,
+) -> rusqlite::Result<()> {
+    ledger.insert(connection, &HELD, params![id.0, session], &[])?;
+    if ledger.insert(connection, &BLOB, params![id.0, source], params![text])? || source.is_none() {
+        return Ok(());
+    }
+    let nameless: Option<i64> = connection
+        .prepare_cached("SELECT rowid FROM blob WHERE scope = ?1 AND id = ?2 AND source IS NULL")?
+        .query_row(params![ledger.scope, id.0], |row| row.get(0))
+        .optional()?;
+    match nameless {
+        Some(row) => ledger.change(connection, &BLOB, row, "source = ?2", params![source]),
+        None => Ok(()),
+    }
+}
+
+/// A text by its address.
+pub(crate) fn text(connection: &Connection, scope: i64, id: ContentId) -> Result<String, Fail> {
+    let found: Option<String> = connection
+        .prepare_cached("SELECT text FROM blob WHERE scope = ?1 AND id = ?2")?
+        .query_row(params![scope, id.0], |row| row.get(0))
+        .optional()?;
+    match found {
+        Some(text) if ContentId::of(&text) == id => Ok(text),
+        Some(_) => Err(Fail::damaged(format!("the text {id} is not what was kept"))),
+        None => Err(Fail::damaged(format!("the text {id} is missing"))),
+    }
+}
+
+/// The originals whose ids begin so.
+pub(crate) fn originals(
+    connection: &Connection,
+    scope: &str,
+    prefix: &Prefix<'_>,
+) -> Result<Vec<Blob>, Fail> {
+    let range = prefix.range();
+    let found = connection
+        .prepare_cached(
+            "SELECT blob.id, source, text FROM blob JOIN scope ON scope.id = blob.scope
+             WHERE scope.name = ?1 AND blob.id BETWEEN ?2 AND ?3 AND source IS NOT NULL",
+        )?
+        .query_map(params![scope, range.start().0, range.end().0], |row| {
+            Ok(Blob { id: ContentId(row.get(0)?), source: row.get(1)?, text: row.get(2)? })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}

@@ -1,0 +1,256 @@
+//! The tree of messages in the database.
+//!
+//! Invariant: a message stands in one branch, a stretch in which each follows the one before; the
+//! way to any message is one range of each branch on it. Called by [`super::journal`] and
+//! [`super::archive`].
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
+use epitome_kernel::{Said, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fail::Fail;
+use super::ledger::{BRANCH, Ledger, MESSAGE, RAW};
+use super::session::SessionId;
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) id: i64,
+    pub(crate) branch: i64,
+    pub(crate) place: u32,
+    pub(crate) session: SessionId,
+}
+
+/// The message that a history ends with.
+pub(crate) fn find(
+    connection: &Connection,
+    scope: i64,
+    chain: Chain,
+) -> rusqlite::Result<Option<Node>> {
+    connection
+        .prepare_cached(
+            "SELECT id, branch, place, session FROM message WHERE scope = ?1 AND chain = ?2",
+        )?
+        .query_row(params![scope, chain.0], |row| {
+            Ok(Node {
+                id: row.get(0)?,
+                branch: row.get(1)?,
+                place: row.get(2)?,
+                session: row.get(3)?,
+            })
+        })
+        .optional()
+}
+
+/// The message that a history ends with; `None` for the empty history.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] for a history that is not recorded.
+pub(crate) fn end_of(
+    connection: &Connection,
+    scope: i64,
+    chain: Chain,
+) -> Result<Option<Node>, Fail> {
+    if chain == Chain::default() {
+        return Ok(None);
+    }
+    match find(connection, scope, chain)? {
+        Some(node) => Ok(Some(node)),
+        None => {
+            Err(StoreError::Damaged { what: format!("the history {chain} is not recorded") }.into())
+        }
+    }
+}
+
+/// Adds a message behind another one.
+pub(crate) fn add(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    parent: Option<Node>,
+    said: &Said,
+) -> rusqlite::Result<Node> {
+    let branch = match parent {
+        Some(parent) if !taken(connection, parent.branch, said.place)? => parent.branch,
+        _ => {
+            let from = parent.map(|parent| parent.branch);
+            ledger.insert(connection, &BRANCH, params![from, said.place], &[])?;
+            connection.last_insert_rowid()
+        }
+    };
+    let bytes = match &said.bytes {
+        Some(bytes) if !is_erased(connection, ledger.scope, said.key)? => Some(bytes),
+        _ => None,
+    };
+    let raw = bytes.map(|bytes| address(bytes));
+    if let (Some(raw), Some(bytes)) = (raw, bytes) {
+        ledger.insert(connection, &RAW, params![raw], params![bytes])?;
+    }
+    let (chain, above, key) = (said.chain.0, parent.map(|parent| parent.id), said.key.0);
+    let (role, text, tokens) = (role_name(said.role), said.text.0, said.tokens as i64);
+    let indexed = raw.is_none();
+    ledger.insert(
+        connection,
+        &MESSAGE,
+        params![
+            chain, above, branch, said.place, key, role, raw, text, tokens, said.at, session,
+            indexed
+        ],
+        &[],
+    )?;
+    Ok(Node { id: connection.last_insert_rowid(), branch, place: said.place, session })
+}
+
+fn taken(connection: &Connection, branch: i64, place: u32) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM message WHERE branch = ?1 AND place = ?2")?
+        .exists(params![branch, place])
+}
+
+/// Whether messages that say this were erased.
+pub(crate) fn is_erased(
+    connection: &Connection,
+    scope: i64,
+    key: EntryKey,
+) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM erased WHERE scope = ?1 AND key = ?2")?
+        .exists(params![scope, key.0])
+}
+
+/// The address of an encoded message.
+pub(crate) fn address(bytes: &[u8]) -> [u8; 16] {
+    ContentId::of_bytes(bytes).0
+}
+
+/// The branches on the way to a message, the last one first, each with the places that lie on the
+/// way; only as far up as `from`.
+pub(crate) fn way(
+    connection: &Connection,
+    head: Node,
+    from: u32,
+) -> Result<Vec<(i64, u32, u32)>, Fail> {
+    let mut statement =
+        connection.prepare_cached("SELECT parent, start FROM branch WHERE id = ?1")?;
+    let (mut branch, mut last) = (head.branch, head.place);
+    let mut way = Vec::new();
+    loop {
+        let (parent, start): (Option<i64>, u32) =
+            statement.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if start > last {
+            return Err(Fail::damaged(format!("the branch {branch} begins behind its end")));
+        }
+        way.push((branch, start, last));
+        match parent {
+            Some(parent) if start > from => (branch, last) = (parent, start - 1),
+            _ => return Ok(way),
+        }
+    }
+}
+
+/// The messages on the way to `head`: at most `most` from the place `from` on.
+pub(crate) fn history(
+    connection: &Connection,
+    scope: i64,
+    head: Chain,
+    from: u32,
+    most: usize,
+) -> Result<Vec<Said>, Fail> {
+    let Some(node) = end_of(connection, scope, head)? else { return Ok(Vec::new()) };
+    if most == 0 || from > node.place {
+        return Ok(Vec::new());
+    }
+    let until = u32::try_from(most).map_or(u32::MAX, |most| from.saturating_add(most - 1));
+    let until = until.min(node.place);
+    let mut messages = Vec::with_capacity((until - from) as usize + 1);
+    for (branch, first, last) in way(connection, node, from)?.into_iter().rev() {
+        let mut statement = connection.prepare_cached(&format!(
+            "{SAID} WHERE message.branch = ?1 AND message.place BETWEEN ?2 AND ?3
+             ORDER BY message.place"
+        ))?;
+        let mut rows = statement.query(params![branch, first.max(from), last.min(until)])?;
+        while let Some(row) = rows.next()? {
+            messages.push(said(row)?);
+        }
+    }
+    let complete = messages.iter().map(|said| said.place).eq(from..=until);
+    if !complete {
+        return Err(Fail::damaged(format!("messages on the way to {head} are missing")));
+    }
+    Ok(messages)
+}
+
+/// Whether a message still has its content.
+pub(crate) fn has_bytes(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT raw IS NOT NULL FROM message WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+}
+
+/// Messages that the search does not know yet, oldest first, each with the session that recorded
+/// it.
+pub(crate) fn unindexed(
+    connection: &Connection,
+    scope: i64,
+    most: usize,
+) -> Result<Vec<(String, Said)>, Fail> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{SAID} WHERE message.scope = ?1 AND message.indexed = 0 ORDER BY message.id LIMIT ?2"
+    ))?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![scope, most])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((super::session::name(connection, row.get(9)?)?, said(row)?));
+    }
+    Ok(found)
+}
+
+/// Selects messages as [`said`] reads them.
+pub(crate) const SAID: &str = "SELECT message.chain, message.key, message.place, message.role, \
+    message.raw, raw.bytes, message.text, message.tokens, message.at, message.session \
+    FROM message LEFT JOIN raw ON raw.scope = message.scope AND raw.id = message.raw";
+
+/// A message as it was recorded.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] for bytes that are not those that were recorded.
+pub(crate) fn said(row: &Row<'_>) -> Result<Said, Fail> {
+    let key = EntryKey(row.get(1)?);
+    let raw: Option<[u8; 16]> = row.get(4)?;
+    let bytes: Option<Vec<u8>> = row.get(5)?;
+    if raw != bytes.as_deref().map(address) {
+        return Err(Fail::damaged(format!("the bytes of the message {key} are not what was kept")));
+    }
+    let role: String = row.get(3)?;
+    let Some(role) = role_of(&role) else {
+        return Err(Fail::damaged(format!("the message {key} has the role `{role}`")));
+    };
+    Ok(Said {
+        chain: Chain(row.get(0)?),
+        key,
+        place: row.get(2)?,
+        role,
+        bytes,
+        text: ContentId(row.get(6)?),
+        tokens: row.get::<_, i64>(7)? as u64,
+        at: row.get(8)?,
+    })
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
+fn role_of(name: &str) -> Option<Role> {
+    [Role::System, Role::User, Role::Assistant, Role::Tool]
+        .into_iter()
+        .find(|&role| role_name(role) == name)
+}
