@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use epitome_types::{Edit, Entry, EntryId};
 
-use crate::json::{self, Cursor, Kind, Objects, Value};
+use crate::json::{self, Cursor, Kind, Objects, Span, Value};
 use crate::site::{List, Site};
 use crate::{Format, WireError, anthropic, edit, openai};
 
@@ -20,6 +20,8 @@ pub struct Document<'a> {
     /// One for each message; the top-level system prompt is an entry without a site.
     sites: Vec<Site>,
     messages: List,
+    /// The top-level system prompt, where it is an entry.
+    system: Option<Span>,
     tools: Option<&'a str>,
     model: Option<Cow<'a, str>>,
 }
@@ -44,7 +46,8 @@ impl<'a> Document<'a> {
             found.map(|(_, value)| *value)
         };
         let mut entries = Vec::with_capacity(messages.items.len() + 1);
-        if let (Format::Anthropic, Some(system)) = (format, member("system")) {
+        let system = member("system").filter(|_| format == Format::Anthropic);
+        if let Some(system) = system {
             entries.push(anthropic::system(system, EntryId(0))?);
         }
         let mut sites = Vec::with_capacity(messages.items.len());
@@ -59,7 +62,8 @@ impl<'a> Document<'a> {
         }
         let tools = member("tools").or_else(|| member("functions")).map(Value::raw);
         let model = member("model").and_then(Value::as_str);
-        Ok(Self { text, format, entries, sites, messages: List::of(&messages), tools, model })
+        let (system, messages) = (system.map(Value::span), List::of(&messages));
+        Ok(Self { text, format, entries, sites, messages, system, tools, model })
     }
 
     /// The same request, its messages stamped with the times a recording gave them
@@ -102,6 +106,16 @@ impl<'a> Document<'a> {
     /// The request as it came.
     pub fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
+    }
+
+    /// A message as it came; of the top-level system prompt, the value of `system`. Empty for an
+    /// id that this document does not have. [`crate::assemble`] is the way back.
+    pub fn message_bytes(&self, id: EntryId) -> &'a [u8] {
+        let span = match id.index().checked_sub(self.lead()) {
+            Some(place) => self.messages.items.get(place).copied(),
+            None => self.system,
+        };
+        span.map_or(&[], |span| span.of(self.text).as_bytes())
     }
 
     /// The request with edits applied; without edits, the very same bytes. Everything that no edit

@@ -2,16 +2,20 @@
 //!
 //! A request is read as spans over its own bytes ([`Document`]); edits replace spans, so whatever
 //! no edit touched leaves with the bytes it came with (hazard 32). Recordings of clients are
-//! turned into requests first ([`convert`]). [`validate`] is the last word before a body goes out.
+//! turned into requests first ([`convert`]); [`Document::turns`] finds the requests that a client
+//! made on the way to one, [`assemble`] makes one of recorded messages, and [`mod@export`] writes a
+//! conversation for people and other programs. [`validate`] is the last word before a body goes out.
 //!
 //! Invariant: no input makes this crate panic or overflow the stack; what it cannot read is an
 //! error that names the byte. Called by the facade and, for requests, by the proxy.
 
 mod anthropic;
+mod assemble;
 mod detect;
 mod document;
 mod edit;
 mod error;
+pub mod export;
 mod format;
 mod image;
 mod json;
@@ -20,8 +24,10 @@ mod record;
 mod scan;
 mod site;
 mod speaker;
+mod turns;
 mod validate;
 
+pub use assemble::assemble;
 pub use detect::detect;
 pub use document::Document;
 pub use error::WireError;

@@ -129,9 +129,20 @@ fn failed(result: Value<'_>) -> bool {
 fn content(result: Value<'_>) -> Result<Vec<Piece<'_>>, WireError> {
     let Some(content) = result.object()?.some("llmContent") else { return Ok(Vec::new()) };
     let items = if content.kind() == Kind::Array { content.items()? } else { vec![content] };
-    let pieces = items.into_iter().filter_map(|item| {
-        let text = item.as_str().or_else(|| item.as_object()?.text("text"));
-        Piece::text(text.unwrap_or_else(|| item.raw().into()))
-    });
-    Ok(pieces.collect())
+    Ok(items.into_iter().filter_map(given).collect())
+}
+
+fn given(item: Value<'_>) -> Option<Piece<'_>> {
+    let Some(part) = item.as_object() else {
+        return Piece::text(item.as_str().unwrap_or_else(|| item.raw().into()));
+    };
+    if let Some(data) = part.get("inlineData").and_then(Value::as_object) {
+        return Some(Piece::Image { media: data.text("mimeType")?, data: data.text("data")? });
+    }
+    match part.text("text") {
+        Some(text) => Piece::text(text),
+        // Parts of other types are accounts of what could not be written.
+        None if part.has("type") => None,
+        None => Some(Piece::Text(item.raw().into())),
+    }
 }

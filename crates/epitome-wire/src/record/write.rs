@@ -7,10 +7,8 @@ use std::borrow::Cow;
 use epitome_types::Role;
 
 use super::{Answer, Piece, Transcript, Turn};
+use crate::assemble::MAX_TOKENS;
 use crate::json::literal;
-
-/// Anthropic's API asks for a bound on the reply; a recording does not know one.
-const MAX_TOKENS: u32 = 4096;
 
 /// Stands first where a recording begins with a reply (hazard 6).
 const OPENING: &str = "(The recording begins here.)";
