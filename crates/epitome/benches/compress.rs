@@ -159,7 +159,7 @@ fn messages() -> Vec<Value> {
 fn compress(body: &[u8], runtime: &Runtime, with_store: bool) -> epitome::Compressed {
     let builder = Compressor::builder().target(Target::Ratio(4.0));
     let builder = match with_store {
-        true => builder.store(Arc::new(Memory::new()), &scope("default", None)),
+        true => builder.store(Arc::new(Memory::new()), &scope("default")),
         false => builder,
     };
     runtime.block_on(builder.build().compress(body)).unwrap()

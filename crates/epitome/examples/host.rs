@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut conversation = Vec::new();
     stdin().read_to_end(&mut conversation)?;
 
-    let (store, scope) = (Arc::new(Memory::new()), scope("default", None));
+    let (store, scope) = (Arc::new(Memory::new()), scope("default"));
     let compressor =
         Compressor::builder().target(Target::Ratio(4.0)).store(store.clone(), &scope).build();
     let compressed = compressor.compress(&conversation).await?;

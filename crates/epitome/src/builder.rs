@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use epitome_extract::Extractive;
+use epitome_extract::{Digests, Extractive};
 use epitome_kernel::{Archive, Counter, Digester, Store, Summarizer};
 use epitome_types::Style;
 use epitome_wire::Format;
@@ -51,7 +51,7 @@ impl Default for Builder {
             counting: Counting::default(),
             summarizers: Vec::new(),
             store: None,
-            digester: Box::new(Extractive::default()),
+            digester: Box::new(Digests::default()),
             clock: Arc::new(system_time),
         }
     }

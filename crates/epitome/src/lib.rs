@@ -40,7 +40,7 @@ mod target;
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
 pub use epitome_count::{Cached, ModelCounter, VocabularyCounter, for_model};
-pub use epitome_extract::Extractive;
+pub use epitome_extract::{Digests, Extractive};
 pub use epitome_kernel::{
     Archive, Blob, Counter, Departure, Digester, Excerpt, Floor, Measure, PlanError, Store,
     StoreError, Summarizer, SummaryError, SummaryJob,

@@ -15,14 +15,20 @@ use crate::Error;
 const TITLE: usize = 72;
 
 impl Session {
-    /// The name of the session that a request belongs to: the host's, the one that leads to the
-    /// history it goes on from, or a new one.
+    /// The name of the session that a request belongs to: the host's, that of the session whose
+    /// history it repeats or goes on from, or a new one.
     pub(crate) fn name_for(&self, incoming: &Incoming) -> Result<String, Error> {
-        if let Some(name) = self.name.as_ref().or(incoming.session.as_ref()) {
+        if let Some(name) = self.name.as_ref().filter(|_| self.named || incoming.extends()) {
             return Ok(name.clone());
         }
-        let first = incoming.chains.last().copied().unwrap_or_default().to_string();
-        Ok(format!("{UNNAMED}-{}", &first[..8]))
+        if let Some(name) = &incoming.session {
+            let repeats = incoming.recorded == incoming.keys.len();
+            if repeats || self.journal.session(&self.scope, name)?.head == incoming.after() {
+                return Ok(name.clone());
+            }
+        }
+        let head = incoming.chains.last().copied().unwrap_or_default().to_string();
+        Ok(format!("{UNNAMED}-{}", &head[..8]))
     }
 
     pub(crate) fn batch(

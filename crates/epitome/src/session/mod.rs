@@ -12,6 +12,8 @@ mod prompt;
 mod redact;
 mod snapshot;
 mod state;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod undo;
 
@@ -36,8 +38,9 @@ pub struct Session {
     settings: Builder,
     journal: Arc<dyn Archive>,
     scope: String,
-    /// Its name; found with the first request where the host gave none.
+    /// Its name, and whether the host gave it; otherwise it is found with each request.
     name: Option<String>,
+    named: bool,
     clock: Clock,
     redaction: Redaction,
     counter: Option<(String, Arc<dyn Counter>)>,
@@ -51,9 +54,9 @@ impl Session {
         let scope = crate::scope(settings.profile.name());
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
-        let name = name.map(str::to_owned);
+        let (name, named) = (name.map(str::to_owned), name.is_some());
         let (counter, asked, state) = (None, false, State::default());
-        Self { settings, journal, scope, name, clock, redaction, counter, asked, state }
+        Self { settings, journal, scope, name, named, clock, redaction, counter, asked, state }
     }
 
     /// Its name, once it has one.

@@ -32,6 +32,11 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
+    /// Whether it goes on from the history that was last seen.
+    pub(crate) fn extends(&self) -> bool {
+        matches!(self.reconciled, Reconciled::Extend { .. })
+    }
+
     /// The history up to its recorded part's end.
     pub(crate) fn after(&self) -> Chain {
         self.recorded.checked_sub(1).map_or_else(Chain::default, |last| self.chains[last])

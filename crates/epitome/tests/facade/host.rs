@@ -193,7 +193,7 @@ fn options_reach_the_summariser_and_the_report() {
 #[test]
 fn what_leaves_is_kept_and_found_and_named_only_then() {
     let input = bytes(&conversation(20));
-    let (store, scope) = (Arc::new(Memory::new()), scope("default", Some("mine")));
+    let (store, scope) = (Arc::new(Memory::new()), scope("default"));
     let builder = || Compressor::builder().target(Target::Ratio(8.0));
     let kept = compress(builder().store(store.clone(), &scope), &input).unwrap();
     let id = &kept.report.checkpoints[0].id;

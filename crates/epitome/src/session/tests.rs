@@ -1,0 +1,222 @@
+//! Laws of live conversations over random histories: nothing is lost, the prompt grows at its end
+//! between epochs, and a restart changes nothing.
+
+use std::sync::Arc;
+
+use epitome_kernel::{Archive, Journal};
+use epitome_store::Memory;
+use epitome_testkit::{FixedCounter, now, words};
+use epitome_types::{Event, Happened};
+use epitome_wire::{Format, validate};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::{Compressions, Prompt, Session};
+use crate::{Compressor, Profile, Window};
+
+const AT: &str = "2026-01-02T03:04:05Z";
+
+/// One step of a random client.
+#[derive(Clone, Debug)]
+enum Step {
+    Say(String),
+    Tool(String),
+    Tools(Vec<String>),
+}
+
+fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => words(1..30).prop_map(Step::Say),
+        3 => words(1..80).prop_map(Step::Tool),
+        1 => vec(words(1..40), 2..4).prop_map(Step::Tools),
+    ];
+    vec(step, 4..count)
+}
+
+/// The messages of a client's whole history, each encoded.
+fn history(steps: &[Step]) -> Vec<String> {
+    let text =
+        |role: &str, text: &str| serde_json::json!({"role": role, "content": text}).to_string();
+    let mut messages = vec![text("system", "Be brief."), text("user", "Mend the parser.")];
+    for (at, step) in steps.iter().enumerate() {
+        let results: &[String] = match step {
+            Step::Say(words) => {
+                messages.push(text("assistant", &format!("{at} {words}")));
+                messages.push(text("user", &format!("{words} {at}")));
+                continue;
+            }
+            Step::Tool(result) => std::slice::from_ref(result),
+            Step::Tools(results) => results,
+        };
+        let calls: Vec<_> = (0..results.len())
+            .map(|call| {
+                serde_json::json!({"id": format!("c{at}-{call}"), "type": "function",
+                "function": {"name": "read", "arguments": format!("{{\"path\":\"src/{at}.rs\"}}")}})
+            })
+            .collect();
+        messages.push(
+            serde_json::json!({"role": "assistant", "content": null, "tool_calls": calls})
+                .to_string(),
+        );
+        for (call, result) in results.iter().enumerate() {
+            let message = serde_json::json!({"role": "tool", "tool_call_id": format!("c{at}-{call}"), "content": result});
+            messages.push(message.to_string());
+        }
+    }
+    messages
+}
+
+/// The histories that the client sends, one after the other.
+fn requests(messages: &[String]) -> Vec<usize> {
+    let asks = |at: &usize| messages.get(*at).is_none_or(|next| next.contains("\"assistant\""));
+    (2..=messages.len()).filter(asks).collect()
+}
+
+fn body(messages: &[String]) -> Vec<u8> {
+    format!("{{\"messages\":[{}]}}", messages.join(",")).into_bytes()
+}
+
+fn session(journal: &Arc<Memory>, limit: u64, name: Option<&str>) -> Session {
+    let mut profile = Profile::default();
+    // The soft trigger counts requests; a session that is opened twice sends one twice.
+    profile.options.cache.read = 0.0;
+    let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
+    let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
+    builder.session(journal.clone(), name)
+}
+
+fn has_epoch(prompt: &Prompt) -> bool {
+    let of = |event: &Event| matches!(event.what, Happened::Compressed { .. });
+    prompt.events.iter().any(of)
+}
+
+/// The messages of a prompt without what closes them.
+fn open(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"]}").unwrap()
+}
+
+/// Every message that was sent is recorded, byte for byte.
+fn recorded(journal: &Memory, name: &str, messages: &[String]) -> bool {
+    let scope = crate::scope("default");
+    let info = journal.session(&scope, name).unwrap();
+    let said = journal.history(&scope, info.head, 0, usize::MAX).unwrap();
+    let bytes = said.iter().map(|said| said.bytes.as_deref().unwrap_or_default());
+    bytes.eq(messages.iter().map(|message| message.as_bytes()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn prompts_grow_at_their_end_and_survive_a_restart(steps in steps(24), limit in 250u64..500) {
+        let journal = Arc::new(Memory::new());
+        let mut live = session(&journal, limit, Some("a"));
+        let messages = history(&steps);
+        let mut last: Option<Prompt> = None;
+        for end in requests(&messages) {
+            let request = body(&messages[..end]);
+            let Ok(prompt) = now(live.send(&request)) else { break };
+            prop_assert!(prompt.tokens[1] <= limit);
+            prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
+            if let Some(last) = last.filter(|_| !has_epoch(&prompt)) {
+                prop_assert!(prompt.bytes.starts_with(open(&last.bytes)));
+            }
+            prop_assert!(recorded(&journal, "a", &messages[..end]));
+            // A new process, told no name, goes on with the same bytes.
+            let mut again = session(&journal, limit, None);
+            let after = now(again.send(&request)).unwrap();
+            prop_assert_eq!(&after.bytes, &prompt.bytes);
+            prop_assert_eq!(again.name(), Some("a"));
+            prop_assert!(!has_epoch(&after));
+            last = Some(prompt);
+        }
+    }
+
+    #[test]
+    fn an_edited_history_branches_and_the_old_one_stays(
+        steps in steps(16), at in any::<prop::sample::Index>(), limit in 250u64..500,
+    ) {
+        let journal = Arc::new(Memory::new());
+        let mut live = session(&journal, limit, Some("a"));
+        let messages = history(&steps);
+        let ends = requests(&messages);
+        let mut prompts = Vec::new();
+        for &end in &ends {
+            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            prompts.push(prompt);
+        }
+        prop_assume!(!prompts.is_empty());
+        let end = ends[prompts.len() - 1];
+        let typed: Vec<_> = (1..end).filter(|&at| messages[at].contains("\"user\"")).collect();
+        let at = typed[at.index(typed.len())];
+        let mut edited = messages[..=at].to_vec();
+        edited[at] = serde_json::json!({"role": "user", "content": "No, start anew."}).to_string();
+        let branch = now(live.send(&body(&edited))).unwrap();
+        let branched = |event: &Event| matches!(event.what, Happened::Branched { .. });
+        prop_assert!(branch.events.iter().any(branched));
+        let said = String::from_utf8_lossy(&branch.bytes).into_owned();
+        prop_assert!(said.contains("No, start anew."));
+        // Back on the old way, in this process and in another, it is as it was.
+        let back = now(live.send(&body(&messages[..end]))).unwrap();
+        prop_assert_eq!(&back.bytes, &prompts[prompts.len() - 1].bytes);
+        let fresh = now(session(&journal, limit, None).send(&body(&messages[..end]))).unwrap();
+        prop_assert_eq!(&fresh.bytes, &back.bytes);
+    }
+
+    #[test]
+    fn an_undo_from_elsewhere_is_seen_held_and_taken_back(
+        steps in steps(24), limit in 300u64..500,
+    ) {
+        let journal = Arc::new(Memory::new());
+        let mut live = session(&journal, limit, Some("a"));
+        let messages = history(&steps);
+        let ends = requests(&messages);
+        let mut compressed = None;
+        for (turn, &end) in ends.iter().enumerate() {
+            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            if has_epoch(&prompt) {
+                compressed = Some((turn, prompt));
+                break;
+            }
+        }
+        prop_assume!(compressed.is_some());
+        let (turn, prompt) = compressed.unwrap();
+        let scope = crate::scope("default");
+        let records = || Compressions::of(journal.clone(), &scope, "a").unwrap();
+        let undone = records().undo(AT).unwrap();
+        prop_assert_eq!(Some(undone), prompt.epoch);
+        prop_assert!(records().undo(AT).is_err());
+        prop_assert_eq!(records().redo(AT).unwrap(), undone);
+        prop_assert!(records().redo(AT).is_err());
+        let same = now(live.send(&body(&messages[..ends[turn]]))).unwrap();
+        prop_assert_eq!(&same.bytes, &prompt.bytes);
+        // With room enough, what was taken back stays as it was said.
+        records().undo(AT).unwrap();
+        let mut roomy = session(&journal, limit * 20, None);
+        let request = body(&messages[..ends[turn]]);
+        let raw = now(roomy.send(&request)).unwrap();
+        prop_assert_eq!(raw.epoch, None);
+        prop_assert!(recorded(&journal, "a", &messages[..ends[turn]]));
+    }
+}
+
+#[test]
+fn two_sessions_with_one_opening_share_nothing_else() {
+    let journal = Arc::new(Memory::new());
+    let opening = history(&[])[..2].to_vec();
+    let with = |last: &str| {
+        let mut all = opening.clone();
+        all.push(serde_json::json!({"role": "assistant", "content": "Which one?"}).to_string());
+        all.push(serde_json::json!({"role": "user", "content": last}).to_string());
+        all
+    };
+    let (one, other) = (with("The one for TOML."), with("The one for JSON."));
+    let mut sessions: Vec<_> = (0..2).map(|_| session(&journal, 500, None)).collect();
+    now(sessions[0].send(&body(&opening))).unwrap();
+    now(sessions[0].send(&body(&one))).unwrap();
+    now(sessions[1].send(&body(&opening))).unwrap();
+    now(sessions[1].send(&body(&other))).unwrap();
+    let names: Vec<_> = sessions.iter().map(|one| one.name().unwrap().to_owned()).collect();
+    assert!(recorded(&journal, &names[1], &other));
+    assert_eq!(journal.known("local/other", &[]).unwrap(), None);
+}
