@@ -3,10 +3,11 @@
 //! Invariant: every block becomes a part, in order; a block of unknown type becomes an opaque one.
 //! Called by `Document::parse`.
 
-use epitome_types::{Body, Call, ContentId, Entry, EntryId, Opaque, Role, Speaker, ToolResult};
+use epitome_types::{Body, Call, Entry, EntryId, Role, Speaker, ToolResult};
 
 use crate::image;
-use crate::json::{Kind, Object, Span, Value};
+use crate::json::{Kind, Object, Value};
+use crate::opaque::opaque;
 use crate::site::{Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, speaker};
 
@@ -184,8 +185,12 @@ fn call(block: &Object<'_>) -> Result<(Call, TextSite), WireError> {
 
 fn image_of(block: &Object<'_>) -> epitome_types::Image {
     let source = block.get("source").and_then(Value::as_object);
-    let data = source.and_then(|source| source.text("data"));
-    image::size(data.as_deref().unwrap_or_default())
+    let text = |key| source.as_ref().and_then(|source| source.text(key));
+    match text("data") {
+        Some(data) => image::size(&data),
+        // Elsewhere: known by its address or the id of its file.
+        None => image::size_of_url(&text("url").or_else(|| text("file_id")).unwrap_or_default()),
+    }
 }
 
 /// A block's `type`; empty where it has none.
@@ -199,55 +204,4 @@ fn member<'a>(
     expected: &'static str,
 ) -> Result<Value<'a>, WireError> {
     block.get(key).ok_or_else(|| block.value.unexpected(expected))
-}
-
-/// A block passed through as it is, with the ids that pair it (hazard 3).
-pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
-    let kind = kind(block);
-    let id = |key| block.text(key).map(|id| id.into_owned());
-    let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
-    let answers = if kind.ends_with("_tool_result") { id("tool_use_id") } else { None };
-    let content = ContentId::of(&without_cache_mark(block));
-    Opaque { kind, content, text: without_binary(block.value), calls, answers }
-}
-
-/// A block's members but the mark that clients move from turn to turn (hazard 15).
-fn without_cache_mark(block: &Object<'_>) -> String {
-    let members = block.members.iter().filter(|(key, _)| key.raw() != "\"cache_control\"");
-    members.map(|(key, value)| format!("{}:{},", key.raw(), value.raw())).collect()
-}
-
-/// A value's JSON with the content of `data` and `file_data` strings left out (hazard 24).
-fn without_binary(value: Value<'_>) -> String {
-    let mut binary = Vec::new();
-    find_binary(value, &mut binary);
-    let (raw, offset) = (value.raw(), value.span().start);
-    let mut out = String::new();
-    let mut at = 0;
-    for span in binary {
-        out.push_str(Span::new(at, span.start + 1 - offset).of(raw));
-        at = span.end - 1 - offset;
-    }
-    out.push_str(Span::new(at, raw.len()).of(raw));
-    out
-}
-
-/// The string literals that hold binary data. Recursion is bounded by the depth of sound JSON.
-fn find_binary(value: Value<'_>, found: &mut Vec<Span>) {
-    match value.kind() {
-        Kind::Array => {
-            value.items().into_iter().flatten().for_each(|item| find_binary(item, found));
-        }
-        Kind::Object => {
-            for (key, value) in value.as_object().into_iter().flat_map(|object| object.members) {
-                match value.kind() {
-                    Kind::String if matches!(key.raw(), "\"data\"" | "\"file_data\"") => {
-                        found.push(value.span());
-                    }
-                    _ => find_binary(value, found),
-                }
-            }
-        }
-        _ => {}
-    }
 }

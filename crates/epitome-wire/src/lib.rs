@@ -19,6 +19,7 @@ pub mod export;
 mod format;
 mod image;
 mod json;
+mod opaque;
 mod openai;
 mod record;
 mod scan;

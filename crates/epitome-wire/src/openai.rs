@@ -5,8 +5,9 @@
 
 use epitome_types::{Body, Call, EntryId, Role, Speaker, ToolResult};
 
-use crate::anthropic::{kind, opaque};
+use crate::anthropic::kind;
 use crate::json::{Kind, Object, Value};
+use crate::opaque::opaque;
 use crate::site::{Calls, Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, image, speaker};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use epitome_types::{Edit, EntryId, PartId, Role};
-use epitome_wire::{Document, Format, convert, detect, scan, validate};
+use epitome_wire::{Document, Format, assemble, convert, detect, scan, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -268,6 +268,43 @@ proptest! {
     }
 
     #[test]
+    fn every_turn_is_a_sound_beginning(body in body()) {
+        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let turns = document.turns();
+        let roles: Vec<_> = document.entries().iter().map(|entry| entry.role).collect();
+        for count in 1..=roles.len() {
+            let reply = roles.get(count).is_none_or(|next| *next == Role::Assistant);
+            prop_assert_eq!(turns.contains(&count), reply && roles[count - 1] != Role::Assistant);
+        }
+        prop_assert!(turns.is_sorted());
+        for count in turns {
+            let prefix = document.prefix(count);
+            prop_assert_eq!(validate(body.format, &prefix), Ok(()));
+            let prefix = Document::parse(&prefix, body.format).unwrap();
+            prop_assert_eq!(prefix.entries(), &document.entries()[..count]);
+            for entry in prefix.entries() {
+                prop_assert_eq!(prefix.message_bytes(entry.id), body.messages[entry.id.index()].as_bytes());
+            }
+        }
+        prop_assert_eq!(document.prefix(body.messages.len()), body.json.as_bytes());
+    }
+
+    #[test]
+    fn what_is_assembled_says_the_same(body in body(), system in proptest::option::of(literal())) {
+        let json = match (&system, body.format) {
+            (Some(system), Format::Anthropic) => body.json.replacen('{', &format!("{{\"system\":{system},"), 1),
+            _ => body.json.clone(),
+        };
+        let document = Document::parse(json.as_bytes(), body.format).unwrap();
+        let ids = document.entries().iter().map(|entry| entry.id);
+        let messages: Vec<_> = ids.map(|id| document.message_bytes(id)).collect();
+        let made = assemble(body.format, document.model(), document.tools(), &messages);
+        prop_assert_eq!(validate(body.format, &made), Ok(()));
+        let made = Document::parse(&made, body.format).unwrap();
+        prop_assert_eq!(made.entries(), document.entries());
+    }
+
+    #[test]
     fn arbitrary_edits_are_refused_or_leave_a_sound_body(
         body in body(),
         edits in vec((0u32..12, 0u32..6, 0u8..5, "[a\"\n]{0,3}"), 0..6),
@@ -356,7 +393,14 @@ fn use_everything(bytes: &[u8]) -> Result<(), TestCaseError> {
     for format in Format::ALL {
         drop(validate(format, bytes));
         match Document::parse(bytes, format) {
-            Ok(document) => prop_assert_eq!(document.edited(&[]), Ok(bytes.to_vec())),
+            Ok(document) => {
+                prop_assert_eq!(document.edited(&[]), Ok(bytes.to_vec()));
+                prop_assert_eq!(document.prefix(usize::MAX), bytes);
+                for count in document.turns() {
+                    let prefix = document.prefix(count);
+                    prop_assert!(Document::parse(&prefix, format).is_ok());
+                }
+            }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
         for to in [Format::Anthropic, Format::OpenAi] {

@@ -19,6 +19,11 @@ impl<'a> Cursor<'a> {
         Self { text, at, depth: 0 }
     }
 
+    /// Where it stands: right behind what was stepped over last.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     /// Steps over one value.
     pub(crate) fn value(&mut self) -> Result<Value<'a>, WireError> {
         let kind = self.peek_kind()?;

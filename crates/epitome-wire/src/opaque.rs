@@ -1,0 +1,95 @@
+//! Blocks that are passed through: what they are known by, and what of them is counted.
+//!
+//! Invariant: one walk over the block's bytes, whatever is nested in it. A cache mark is part of
+//! neither, wherever it stands (hazard 15). Called by the readers of both formats.
+
+use epitome_types::{ContentId, Opaque};
+
+use crate::WireError;
+use crate::anthropic::kind;
+use crate::json::{Cursor, Kind, Object, Span};
+
+/// A block passed through as it is, with the ids that pair it (hazard 3).
+pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
+    let kind = kind(block);
+    let id = |key| block.text(key).map(|id| id.into_owned());
+    let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
+    let answers = if kind.ends_with("_tool_result") { id("tool_use_id") } else { None };
+    let raw = block.value.raw();
+    let mut cuts = Cuts::default();
+    // A value that was read once is sound.
+    if cuts.walk(&mut Cursor::new(raw, 0)).is_err() {
+        cuts = Cuts::default();
+    }
+    let content = ContentId::of(&without(raw, &cuts.marks));
+    let mut all = [cuts.marks, cuts.binary].concat();
+    all.sort_by_key(|span| span.start);
+    Opaque { kind, content, text: without(raw, &all), calls, answers }
+}
+
+/// A text without these spans, which are in order and do not overlap.
+fn without(text: &str, spans: &[Span]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        out.push_str(Span::new(at, span.start).of(text));
+        at = span.end;
+    }
+    out.push_str(Span::new(at, text.len()).of(text));
+    out
+}
+
+/// What to leave out of a block's JSON.
+#[derive(Default)]
+struct Cuts {
+    /// Members that are marks which clients move from turn to turn, each with one comma.
+    marks: Vec<Span>,
+    /// The content of string literals that hold binary data (hazard 24).
+    binary: Vec<Span>,
+}
+
+impl Cuts {
+    /// Steps over one value. Recursion is bounded by the depth of sound JSON.
+    fn walk(&mut self, cursor: &mut Cursor<'_>) -> Result<(), WireError> {
+        match cursor.peek_kind()? {
+            Kind::Array => cursor.items(|cursor| self.walk(cursor)),
+            Kind::Object => self.members(cursor),
+            _ => cursor.value().map(drop),
+        }
+    }
+
+    fn members(&mut self, cursor: &mut Cursor<'_>) -> Result<(), WireError> {
+        // The end of the member before, where one was kept.
+        let mut last = None;
+        // Marks in front of the first member that is kept: the comma behind them goes along.
+        let mut leading: Option<Span> = None;
+        cursor.members(|key, cursor| {
+            let start = key.span().start;
+            if key.raw() == "\"cache_control\"" {
+                let end = cursor.value()?.span().end;
+                match &mut last {
+                    Some(last) => {
+                        self.marks.push(Span::new(*last, end));
+                        *last = end;
+                    }
+                    None => leading.get_or_insert(Span::new(start, end)).end = end,
+                }
+                return Ok(());
+            }
+            if let Some(marks) = leading.take() {
+                self.marks.push(Span::new(marks.start, start));
+            }
+            let binary = matches!(key.raw(), "\"data\"" | "\"file_data\"");
+            if binary && cursor.peek_kind()? == Kind::String {
+                let Span { start, end } = cursor.value()?.span();
+                self.binary.push(Span::new(start + 1, end - 1));
+            } else {
+                self.walk(cursor)?;
+            }
+            last = Some(cursor.at());
+            Ok(())
+        })?;
+        self.marks.extend(leading);
+        Ok(())
+    }
+}
