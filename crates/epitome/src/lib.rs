@@ -39,16 +39,18 @@ mod target;
 
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
-pub use epitome_count::{Cached, ModelCounter, VocabularyCounter, for_model};
-pub use epitome_extract::{Digests, Extractive};
+pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
+pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
-    Archive, Blob, Counter, Departure, Digester, Excerpt, Floor, Measure, PlanError, Store,
-    StoreError, Summarizer, SummaryError, SummaryJob,
+    Archive, Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge, Measure,
+    PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob,
 };
 pub use epitome_store::{Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
-pub use epitome_wire::{Format, Violation, WireError, detect};
+pub use epitome_wire::{
+    Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe,
+};
 pub use error::Error;
 pub use profile::{Profile, ProfileError};
 pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};

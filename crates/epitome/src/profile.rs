@@ -3,7 +3,7 @@
 //! Invariant: no number stands in the code; every key of a profile's `options.toml` must be there
 //! and none beside them. Read by the compressor.
 
-use epitome_kernel::{ArriveOptions, CompressOptions, Envelope, Rung, Texts};
+use epitome_kernel::{ArriveOptions, CachePrices, CompressOptions, Envelope, Rung, Texts};
 use epitome_types::{ContentId, Style};
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -88,6 +88,11 @@ impl Profile {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it takes a cached token to cost, against one that is not (hazard 14).
+    pub fn cache_prices(&self) -> CachePrices {
+        CachePrices { read: self.options.cache.read, write: self.options.cache.write }
     }
 
     /// The hash of its effective options, overrides included: equal options, equal hash.
