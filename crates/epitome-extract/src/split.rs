@@ -135,7 +135,7 @@ fn is_abbreviation(text: &str) -> bool {
 fn at_most(text: &str, most: usize) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
-    while word_count(rest) > most {
+    while crate::words::words(rest).nth(most).is_some() {
         let cut = cut_point(rest, most);
         if cut == 0 || cut >= rest.len() {
             break;

@@ -1,11 +1,19 @@
 //! Digests of real tool results, from the folder that `EPITOME_SHARED` names: each is smaller than
-//! its original, fits, and says nothing that the original does not.
+//! its original and fits. `--nocapture` shows them all.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that reads files and shows what became of them"
+)]
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use epitome_extract::Digests;
 use epitome_kernel::types::Unit;
-use epitome_kernel::{DigestJob, Digester, Gauge};
+use epitome_kernel::{DigestJob, Digester, Gauge, Measure};
 use epitome_testkit::FixedCounter;
 use serde_json::Value;
 
@@ -31,7 +39,7 @@ fn text(value: &Value) -> String {
 fn recorded(root: &Path) -> Vec<Recorded> {
     let mut out = Vec::new();
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    let mut calls = std::collections::HashMap::new();
+    let mut calls = HashMap::new();
     for line in read(&root.join("pi-sessions/large-session.jsonl")).lines() {
         let message = serde_json::from_str::<Value>(line).unwrap()["message"].take();
         for block in message["content"].as_array().into_iter().flatten() {
@@ -80,37 +88,26 @@ fn recorded_results_become_smaller() {
     let Some(root) = shared() else { return };
     let measure = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
     let digests = Digests::default();
-    let mut done = 0;
-    for (tool, arguments, text, error) in recorded(&root) {
+    // By kind and room: how many, characters before and after, how many lost nothing.
+    let mut sums: BTreeMap<(&str, u64), [u64; 4]> = BTreeMap::new();
+    for (tool, arguments, text, error) in &recorded(&root) {
         for most in [800, 2000, 6000] {
-            let job = DigestJob {
-                tool: &tool,
-                arguments: &arguments,
-                text: &text,
-                error,
-                most,
-                measure: &measure,
-            };
-            let Some(digested) = digests.digest(&job) else {
-                if text.len() as u64 > most && std::env::var_os("EPITOME_SHOW").is_some() {
-                    println!("##### none {most} {tool} {:.60} {} {error}", arguments, text.len());
-                }
-                continue;
-            };
-            assert!(!error && digested.text.chars().count() as u64 <= most);
-            done += 1;
-            if std::env::var_os("EPITOME_SHOW").is_some() {
-                println!(
-                    "##### {} {most} {tool} {:.60} {} -> {} left {}\n{}",
-                    digested.kind,
-                    arguments,
-                    text.len(),
-                    digested.text.len(),
-                    digested.left.len(),
-                    digested.text
-                );
-            }
+            let (error, size) = (*error, measure.size(text));
+            let job = DigestJob { tool, arguments, text, error, most, measure: &measure };
+            let Some(digested) = digests.digest(&job) else { continue };
+            let smaller = measure.size(&digested.text);
+            assert!(!error && smaller <= most && smaller < size);
+            println!("== {} {size} -> {smaller} {tool}\n{}\n", digested.kind, digested.text);
+            let sum = sums.entry((digested.kind, most)).or_default();
+            let counts = [1, size, smaller, u64::from(digested.left.is_empty())];
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     }
-    assert!(done > 20, "only {done} digests");
+    for ((kind, most), [count, before, after, whole]) in &sums {
+        let ratio = *before as f64 / *after as f64;
+        println!(
+            "{kind} in {most}: {count} results, {before} -> {after} ({ratio:.1}), {whole} whole"
+        );
+    }
+    assert!(sums.values().map(|sum| sum[0]).sum::<u64>() > 100);
 }

@@ -42,9 +42,9 @@ fn own_words(text: &str) -> Vec<&str> {
 }
 
 fn check(tool: &str, text: &str, most: u64, kind: &str, expected: &str) {
-    let digested = digest(tool, text, most).expect("a digest");
-    assert_eq!(digested.kind, kind);
-    assert_eq!(digested.text.trim(), expected.trim(), "\n{}", digested.text);
+    let found = digest(tool, text, most);
+    let found = found.as_ref().map(|digested| (digested.kind, digested.text.as_str()));
+    assert_eq!(found, Some((kind, expected)));
 }
 
 fn stays(tool: &str, text: &str, most: u64) {
@@ -188,7 +188,7 @@ fn lists_of_files_are_grouped_by_folder() {
         &text,
         240,
         "search",
-        "[… 90 paths, by folder]
+        "[… 90 files, by folder]
 ./src/ [… 30 files]
 file0.rs file1.rs file2.rs file3.rs file4.rs file5.rs file6.rs file7.rs
 ./src/deep/er/ [… 30 files]
@@ -200,7 +200,7 @@ file0.rs file1.rs file2.rs file3.rs file4.rs file5.rs file6.rs file7.rs
         &text,
         90,
         "search",
-        "[… 90 paths, by folder, none shown]\n./src/ [… 60 files]\n./tests/ [… 30 files]",
+        "[… 90 files, by folder, not all shown]\n./src/ [… 60 files]\nfile0.rs\n./tests/ [… 30 files]",
     );
 }
 

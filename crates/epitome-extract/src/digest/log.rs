@@ -9,7 +9,7 @@ use std::ops::Range;
 use epitome_kernel::{DigestJob, Digested};
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::outline::{Item, Outline, clip, number, spread};
+use super::outline::{Item, Outline, clip, counted, spread};
 use super::shape;
 use crate::tuning::Shapes;
 
@@ -96,9 +96,9 @@ impl<'a> Log<'a> {
             Item { text, span: line.span.clone(), rank, like: line.like, whole }
         });
         let head = format!(
-            "[… {} lines of {} kinds, repeats folded]",
-            number(self.lines.len()),
-            number(self.kinds)
+            "[… {} of {}, repeats folded]",
+            counted(self.lines.len(), "lines"),
+            counted(self.kinds, "kinds")
         );
         Outline { head, items: items.collect(), noun: Some("lines"), must: false }.fill(job, "log")
     }

@@ -77,8 +77,9 @@ impl Digests {
             return None;
         }
         let lines: Vec<Range<usize>> = shape::lines(job.text).collect();
-        let head = format!("[… extract of {} lines]\n", outline::number(lines.len()));
-        let result = ToolResult { call: String::new(), text: job.text.to_owned(), error: false };
+        let head = format!("[… extract of {}]\n", outline::counted(lines.len(), "lines"));
+        let text = shape::plain(job.text).into_owned();
+        let result = ToolResult { call: String::new(), text, error: false };
         let part = Part { body: Body::Result(result), speaker: Speaker::Tool, within: None };
         let bytes = u32::try_from(job.text.len()).ok()?;
         let id = EntryId(0);
@@ -94,7 +95,8 @@ impl Digests {
         });
         let said = summary.ok()?.text;
         let shown: FxHashSet<&str> = said.lines().collect();
-        let hidden = |line: &Range<usize>| !shown.contains(job.text[line.clone()].trim());
+        let hidden =
+            |line: &Range<usize>| !shown.contains(shape::plain(&job.text[line.clone()]).trim());
         let left = outline::passages(job.text, lines.into_iter().filter(hidden));
         Some(Digested { text: head + &said, kind: "text", left })
     }

@@ -119,7 +119,7 @@ impl Outline<'_> {
     fn note(&self, gap: &mut usize, out: &mut String) {
         let count = std::mem::take(gap);
         if let Some(noun) = self.noun.filter(|_| count > 0) {
-            out.push_str(&format!("\n[… {} {noun}]", number(count)));
+            out.push_str(&format!("\n[… {}]", counted(count, noun)));
         }
     }
 }
@@ -161,6 +161,12 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
     let end = text.ceil_char_boundary(text.len() - most / 3);
     let between = number(text[start..end].chars().count());
     format!("{}[… {between} characters]{}", &text[..start], &text[end..]).into()
+}
+
+/// A count and what is counted; the noun is given in the plural, without `s` at its end for one.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    let noun = if count == 1 { noun.strip_suffix('s').unwrap_or(noun) } else { noun };
+    format!("{} {noun}", number(count))
 }
 
 /// Digits in groups of three.
@@ -220,16 +226,25 @@ mod tests {
     #[test]
     fn ranks_decide_and_order_stays() {
         let items = [("one", 2, 0), ("two", 0, 1), ("three", 2, 2), ("four", 1, 3)];
-        check(&items, 200, Some("[… head]\none\ntwo\nthree\nfour"));
-        check(&items, 58, Some("[… head]\n[… 1 lines]\ntwo\n[… 2 lines]"));
+        check(&items, 29, Some("[… head]\none\ntwo\nthree\nfour"));
+        check(&items, 26, None);
+        let long = "long".repeat(20);
+        let items = [("one", 2, 0), ("two", 0, 1), (long.as_str(), 2, 2), ("four", 1, 3)];
+        check(&items, 90, Some("[… head]\none\ntwo\n[… 1 line]\nfour"));
+        let items = [(long.as_str(), 2, 0), ("two", 0, 1), (long.as_str(), 2, 2), ("four", 3, 3)];
+        check(&items, 61, Some("[… head]\n[… 1 line]\ntwo\n[… 2 lines]"));
         check(&items, 20, None);
     }
 
     #[test]
     fn what_is_hidden_is_counted_with_its_kind() {
         check(
-            &[("a 1", 0, 0), ("a 2 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 9, 0), ("b", 0, 2)],
-            80,
+            &[
+                ("a 1", 0, 0),
+                ("a 2 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 9, 0),
+                ("b", 0, 2),
+            ],
+            62,
             Some("[… head]\na 1 [… ×2]\nb"),
         );
     }
@@ -238,7 +253,7 @@ mod tests {
     fn long_texts_keep_both_ends() {
         assert_eq!(
             clip(&"äb".repeat(20), 30),
-            format!("{}[… 23 characters]bäbäbäb", "äb".repeat(6) + "ä")
+            format!("{}[… 20 characters]bäbäbäb", "äb".repeat(6) + "ä")
         );
         assert_eq!(clip("short", 30), "short");
         assert_eq!(number(1234567), "1,234,567");

@@ -9,14 +9,15 @@ use std::ops::Range;
 use epitome_kernel::{DigestJob, Digested};
 use rustc_hash::FxHashMap;
 
-use super::outline::{Item, Outline, clip, number, passages};
+use super::outline::{Item, Outline, clip, counted, passages};
 use super::shape;
 use crate::tuning::Shapes;
 
 /// Names of a list of files that stand in one line.
 const NAMES: usize = 8;
-/// Where not all paths fit, folders are named down to these depths.
-const DEPTHS: [usize; 4] = [usize::MAX, 3, 2, 1];
+/// Where not all paths fit, folders are named down to these depths; at last only some of them.
+const DEPTHS: [(usize, bool); 5] =
+    [(usize::MAX, true), (3, true), (2, true), (1, true), (1, false)];
 
 /// What was found, by file.
 #[derive(Debug, Default)]
@@ -35,7 +36,15 @@ pub(super) struct Search<'a> {
 struct File<'a> {
     path: &'a str,
     span: Range<usize>,
-    hits: Vec<Range<usize>>,
+    hits: Vec<Hit>,
+}
+
+#[derive(Clone, Debug)]
+struct Hit {
+    /// The whole line.
+    span: Range<usize>,
+    /// Where it goes on behind the path.
+    said: usize,
 }
 
 impl<'a> Search<'a> {
@@ -51,10 +60,10 @@ impl<'a> Search<'a> {
             }
             out.lines += 1;
             if let (Some(file), Some(_)) = (under, numbered(line)) {
-                out.hit(file, text, span);
+                out.hit(file, text, Hit { said: span.start, span });
             } else if let Some(path) = hit(line) {
                 let file = out.file(path, span.start..span.start);
-                out.hit(file, text, span.start + path.len() + 1..span.end);
+                out.hit(file, text, Hit { said: span.start + path.len() + 1, span });
                 under = None;
             } else if shape::is_path(line.trim()) {
                 under = Some(out.file(line.trim(), span));
@@ -72,13 +81,14 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn hit(&mut self, file: usize, text: &str, span: Range<usize>) {
-        let said = text[span.clone()].trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    fn hit(&mut self, file: usize, text: &str, hit: Hit) {
+        let said = text[hit.said..hit.span.end]
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
         let complains = ["error", "warning", "note:", "fatal"];
         let said = said.trim_start();
         self.complaints += usize::from(complains.iter().any(|word| said.starts_with(word)));
         self.hits += 1;
-        self.files[file].hits.push(span);
+        self.files[file].hits.push(hit);
     }
 
     /// Whether nearly every line is a path or a hit, and no compiler wrote them.
@@ -107,11 +117,11 @@ impl<'a> Search<'a> {
         for file in &self.files {
             let head = match file.hits.len() {
                 0 => file.path.into(),
-                hits => format!("{} [… {} hits]", file.path, number(hits)).into(),
+                hits => titled(file.path, &counted(hits, "hits")).into(),
             };
             push(&mut items, head, file.span.clone(), 0, true);
-            for (place, span) in file.hits.iter().enumerate() {
-                let hit = &job.text[span.clone()];
+            for (place, Hit { span, said }) in file.hits.iter().enumerate() {
+                let hit = &job.text[*said..span.end];
                 let text = clip(hit, shapes.line);
                 let whole = text.len() == hit.len();
                 push(&mut items, text, span.clone(), 1 + place as u32, whole);
@@ -125,7 +135,7 @@ impl<'a> Search<'a> {
     fn by_folder(&self) -> Vec<Item<'a>> {
         let mut items = Vec::new();
         for (folder, files) in self.grouped(usize::MAX) {
-            let head = format!("{folder} [… {} files]", number(files.len()));
+            let head = titled(folder, &counted(files.len(), "files"));
             let start = self.files[files[0]].span.start;
             push(&mut items, head.into(), start..start, 0, true);
             for (place, names) in files.chunks(NAMES).enumerate() {
@@ -139,28 +149,46 @@ impl<'a> Search<'a> {
         items
     }
 
-    /// The folders alone, as deep as they fit, those with most in them first.
+    /// All folders, as deep as they fit, and the first files of each.
     fn folders(&self, job: &DigestJob<'_>) -> Option<Digested> {
-        DEPTHS.iter().find_map(|depth| {
+        DEPTHS.iter().find_map(|&(depth, all)| {
             let mut items = Vec::new();
-            for (folder, files) in self.grouped(*depth) {
+            for (folder, files) in self.grouped(depth) {
                 let hits: usize = files.iter().map(|file| self.files[*file].hits.len()).sum();
+                let count = counted(files.len(), "files");
                 let said = match hits {
-                    0 => format!("{folder} [… {} files]", number(files.len())),
-                    hits => {
-                        format!("{folder} [… {} files, {} hits]", number(files.len()), number(hits))
-                    }
+                    0 => titled(folder, &count),
+                    hits => titled(folder, &format!("{count}, {}", counted(hits, "hits"))),
                 };
-                let start = self.files[files[0]].span.start;
-                let rank = u32::BITS - (hits + files.len()).ilog2();
-                let rank = if *depth == 1 { rank } else { 0 };
-                push(&mut items, said.into(), start..start, rank, true);
+                push(&mut items, said.into(), 0..0, 0, true);
+                let files = files.iter().filter(|_| all).map(|file| &self.files[*file]);
+                for (place, file) in files.enumerate() {
+                    let name = &file.path[folder.len()..];
+                    let said = match file.hits.len() {
+                        0 => name.into(),
+                        hits => titled(name, &counted(hits, "hits")).into(),
+                    };
+                    push(
+                        &mut items,
+                        said,
+                        file.span.clone(),
+                        1 + place as u32,
+                        file.hits.is_empty(),
+                    );
+                }
             }
-            let head = self.head("by folder, none shown");
-            let outline = Outline { head, items, noun: Some("folders"), must: true };
-            let mut digest = outline.fill(job, "search")?;
-            let all = self.files.iter().flat_map(|file| file.hits.iter().chain([&file.span]));
-            digest.left = passages(job.text, all.cloned());
+            let head = self.head("by folder, not all shown");
+            let noun = (!all).then_some("folders");
+            let mut digest = Outline { head, items, noun, must: all }.fill(job, "search")?;
+            if self.hits > 0 || !all {
+                let spans =
+                    |file: &File<'_>| file.hits.iter().map(|hit| hit.span.clone()).collect();
+                let found = self.files.iter().flat_map(|file| match file.hits.len() {
+                    0 => vec![file.span.clone()],
+                    _ => spans(file),
+                });
+                digest.left = passages(job.text, found);
+            }
             Some(digest)
         })
     }
@@ -191,11 +219,11 @@ impl<'a> Search<'a> {
     }
 
     fn head(&self, how: &str) -> String {
-        let (files, hits) = (number(self.files.len()), number(self.hits));
+        let files = counted(self.files.len(), "files");
         if self.hits > 0 {
-            format!("[… {hits} hits in {files} files, {how}]")
+            format!("[… {} in {files}, {how}]", counted(self.hits, "hits"))
         } else {
-            format!("[… {files} paths, {how}]")
+            format!("[… {files}, {how}]")
         }
     }
 }
@@ -230,6 +258,11 @@ fn folder(path: &str, depth: usize) -> &str {
         ["./", "/"].iter().find(|root| path.starts_with(**root)).map_or(0, |root| root.len());
     let end = ends.filter(|end| *end > root).take(depth).last();
     &path[..end.unwrap_or(root)]
+}
+
+/// A path, which may be empty, and what is in it.
+fn titled(path: &str, count: &str) -> String {
+    if path.is_empty() { format!("[… {count}]") } else { format!("{path} [… {count}]") }
 }
 
 fn push<'a>(

@@ -65,7 +65,8 @@ pub(super) fn is_stamped(line: &str) -> bool {
     let level = LEVELS.iter().any(|level| {
         start.starts_with(level) && !bytes.get(level.len()).is_some_and(u8::is_ascii_alphanumeric)
     });
-    date || time || month || level
+    let sign = ["[*] ", "[+] ", "[-] ", "[!] "].iter().any(|sign| line.starts_with(sign));
+    date || time || month || level || sign
 }
 
 /// Whether a line looks like nothing but source code or a patch.
@@ -74,6 +75,8 @@ pub(super) fn is_code(line: &str) -> bool {
     text.ends_with(['{', '}', ';'])
         || text.ends_with("):") && !text.contains(": ")
         || text.ends_with("},")
+        || text.ends_with("),")
+        || text.starts_with('"') && text.ends_with("\",")
         || text.ends_with(");")
         || text.starts_with("//")
         || text.starts_with("/*")
@@ -126,9 +129,10 @@ fn holds(text: &str, words: &[&str]) -> bool {
     let bytes = text.as_bytes();
     let at = |place: usize| bytes.get(place).copied().unwrap_or(b' ');
     // Where a word goes on it names something: `error_kind`, `exceptiongroup`, `error.rs`.
-    let ends = |end: usize| {
-        !(at(end).is_ascii_alphanumeric() || matches!(at(end), b'_' | b'/'))
-            && !(at(end) == b'.' && at(end + 1).is_ascii_alphanumeric())
+    let goes_on = |end: usize| match at(end) {
+        b'_' | b'/' => true,
+        b'.' => at(end + 1).is_ascii_alphanumeric(),
+        byte => byte.is_ascii_alphanumeric(),
     };
     bytes.iter().enumerate().any(|(start, byte)| {
         let first = byte.to_ascii_lowercase();
@@ -136,7 +140,7 @@ fn holds(text: &str, words: &[&str]) -> bool {
             let end = start + word.len();
             word.as_bytes()[0] == first
                 && bytes.get(start..end).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes()))
-                && ends(end)
+                && !goes_on(end)
         })
     })
 }
