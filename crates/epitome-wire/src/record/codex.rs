@@ -4,6 +4,8 @@
 //! Invariant: the history before a compaction is kept, and the summary that replaced it for the
 //! model is not, since it says nothing that was not said; turns that were taken back are left out.
 
+use std::borrow::Cow;
+
 use epitome_types::{Role, Speaker};
 
 use super::{Answer, Call, Piece, Recording, Turn, arguments, each_line, pieces, text_of};
@@ -11,81 +13,127 @@ use crate::json::{Kind, Object, Value, literal};
 use crate::{WireError, speaker};
 
 pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
-    let mut recording = Recording::default();
-    each_line(text, |line| {
-        let Some(payload) = line.some("payload") else { return item(&mut recording, &line, &line) };
+    let mut reader = Reader::default();
+    each_line(text, |line| reader.line(&line))?;
+    reader.instruct();
+    Ok(reader.recording)
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    recording: Recording<'a>,
+    /// The team's instructions, as the head of an older file has them.
+    instructions: Option<Cow<'a, str>>,
+    /// Whether the line before was a result.
+    answered: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: &Object<'a>) -> Result<(), WireError> {
+        let behind_result = std::mem::take(&mut self.answered);
+        let Some(payload) = line.some("payload") else {
+            self.instructions = line.text("instructions").or(self.instructions.take());
+            return self.item(line, line, behind_result);
+        };
         let payload = payload.object()?;
+        let recording = &mut self.recording;
         match line.text("type").as_deref() {
-            Some("session_meta") => begin(&mut recording, &payload),
+            Some("session_meta") => self.begin(&payload),
             Some("turn_context") => {
                 recording.model = payload.text("model").or(recording.model.take());
             }
-            Some("response_item") if !is_summary(&line) => item(&mut recording, &line, &payload)?,
-            Some("compacted") => drop_summary(&mut recording, &payload),
+            Some("response_item") if !is_summary(line) => {
+                self.item(line, &payload, behind_result)?;
+            }
+            Some("compacted") => drop_summary(recording, &payload),
             Some("event_msg") if payload.text("type").as_deref() == Some("thread_rolled_back") => {
                 let turns = payload.get("num_turns").and_then(|turns| turns.raw().parse().ok());
-                take_back(&mut recording, turns.unwrap_or(0));
+                take_back(recording, turns.unwrap_or(0));
             }
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(recording)
-}
-
-/// The system prompt; a forked session repeats the head of the one that it came from.
-fn begin<'a>(recording: &mut Recording<'a>, meta: &Object<'a>) {
-    let prompt = meta.get("base_instructions").and_then(|base| base.as_object()?.text("text"));
-    if recording.turns.is_empty() {
-        let pieces = prompt.and_then(Piece::text).into_iter().collect();
-        recording.add(Role::System, None, pieces);
     }
-}
 
-/// One item of the conversation.
-fn item<'a>(
-    recording: &mut Recording<'a>,
-    line: &Object<'a>,
-    item: &Object<'a>,
-) -> Result<(), WireError> {
-    let at = line.text("timestamp");
-    match item.text("type").unwrap_or_default().as_ref() {
-        "message" => {
-            let role = match item.text("role").as_deref() {
-                Some("user") => Role::User,
-                Some("assistant") => Role::Assistant,
-                Some("system" | "developer") => Role::System,
-                _ => return Err(item.value.unexpected("a message with a known `role`")),
-            };
-            say(recording, role, at, pieces(item.some("content"), part)?);
+    /// The head of a session; a forked one repeats the head of the session that it came from.
+    fn begin(&mut self, meta: &Object<'a>) {
+        self.instructions = meta.text("instructions").or(self.instructions.take());
+        let prompt = meta.get("base_instructions").and_then(|base| base.as_object()?.text("text"));
+        if self.recording.turns.is_empty() {
+            let pieces = prompt.and_then(Piece::text).into_iter().collect();
+            self.recording.add(Role::System, None, pieces);
         }
-        kind if kind.ends_with("_call") && item.has("call_id") => {
-            let call = Piece::Call(call(kind, item)?);
-            say(recording, Role::Assistant, at, vec![call]);
-        }
-        kind if kind.ends_with("_output") && item.has("call_id") => {
-            let answer = Piece::Answer(answer(item)?);
-            recording.add(Role::Tool, at, vec![answer]);
-        }
-        // Reasoning is sealed for its own provider, and calls that the provider ran itself are
-        // recorded without their results.
-        _ => {}
     }
-    Ok(())
-}
 
-/// Adds a message; what the model says in several items before anyone answers is one reply.
-fn say<'a>(
-    recording: &mut Recording<'a>,
-    role: Role,
-    at: Option<std::borrow::Cow<'a, str>>,
-    mut pieces: Vec<Piece<'a>>,
-) {
-    match recording.turns.last_mut() {
-        Some(Turn { role: Role::Assistant, pieces: said, .. }) if role == Role::Assistant => {
-            said.append(&mut pieces);
+    /// One item of the conversation.
+    fn item(
+        &mut self,
+        line: &Object<'a>,
+        item: &Object<'a>,
+        behind_result: bool,
+    ) -> Result<(), WireError> {
+        let at = line.text("timestamp");
+        match item.text("type").unwrap_or_default().as_ref() {
+            "message" => {
+                let role = match item.text("role").as_deref() {
+                    Some("user") => Role::User,
+                    Some("assistant") => Role::Assistant,
+                    Some("system" | "developer") => Role::System,
+                    _ => return Err(item.value.unexpected("a message with a known `role`")),
+                };
+                self.say(role, at, pieces(item.some("content"), part)?, false);
+            }
+            kind if kind.ends_with("_call") && item.has("call_id") => {
+                let call = Piece::Call(call(kind, item)?);
+                self.say(Role::Assistant, at, vec![call], behind_result);
+            }
+            kind if kind.ends_with("_output") && item.has("call_id") => {
+                self.answered = true;
+                self.recording.add(Role::Tool, at, vec![Piece::Answer(answer(item)?)]);
+            }
+            // Reasoning is sealed for its own provider, and calls that the provider ran itself
+            // are recorded without their results.
+            _ => {}
         }
-        _ => recording.add(role, at, pieces),
+        Ok(())
+    }
+
+    /// Adds a message. What the model says in several items before anyone answers is one reply;
+    /// and so are parallel calls, which older files write each with its result right behind it
+    /// (`behind_result`), while a line of another kind stands before the next reply.
+    fn say(
+        &mut self,
+        role: Role,
+        at: Option<Cow<'a, str>>,
+        mut pieces: Vec<Piece<'a>>,
+        behind_result: bool,
+    ) {
+        let mut turns = self.recording.turns.iter_mut().rev();
+        let last = turns.find(|turn| !behind_result || turn.role != Role::Tool);
+        match last {
+            Some(Turn { role: Role::Assistant, pieces: said, .. }) if role == Role::Assistant => {
+                said.append(&mut pieces);
+            }
+            _ => self.recording.add(role, at, pieces),
+        }
+    }
+
+    /// Puts the instructions where the client sent them, if the file holds no message with them.
+    fn instruct(&mut self) {
+        let turns = &mut self.recording.turns;
+        let given = turns.iter().flat_map(|turn| &turn.pieces).any(|piece| match piece {
+            Piece::Text(text) => ["<user_instructions>", "# AGENTS.md instructions"]
+                .iter()
+                .any(|start| text.starts_with(start)),
+            _ => false,
+        });
+        if let Some(text) =
+            self.instructions.take().filter(|text| !given && !text.trim().is_empty())
+        {
+            let text = format!("<user_instructions>\n\n{text}\n\n</user_instructions>");
+            let pieces = vec![Piece::Text(text.into())];
+            turns.insert(0, Turn { role: Role::User, at: None, pieces });
+        }
     }
 }
 

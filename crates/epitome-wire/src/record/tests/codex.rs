@@ -118,3 +118,50 @@ fn codex_turns_that_were_taken_back_do_not_count() {
         ],
     );
 }
+
+/// As the client really wrote them before it wrote all calls of a reply first.
+#[test]
+fn codex_calls_with_a_result_right_behind_are_parallel() {
+    let call = |id: &str| {
+        format!(r#"{{"type":"function_call","name":"t","arguments":"{{}}","call_id":"{id}"}}"#)
+    };
+    let result =
+        |id: &str| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"{id}"}}"#);
+    let lines = [
+        r#"{"id":"s","timestamp":"t0","instructions":"Test."}"#.to_owned(),
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#
+            .to_owned(),
+        call("a"),
+        result("a"),
+        call("b"),
+        result("b"),
+        r#"{"record_type":"state"}"#.to_owned(),
+        call("c"),
+        result("c"),
+    ];
+    let calls = |ids: &[&str]| {
+        let calls = ids.iter().map(|id| {
+            format!(
+                r#"{{"id":"{id}","type":"function","function":{{"name":"t","arguments":"{{}}"}}}}"#
+            )
+        });
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#,
+            calls.collect::<Vec<_>>().join(",")
+        )
+    };
+    check(
+        Format::Codex,
+        Format::OpenAi,
+        &lines.iter().map(String::as_str).collect::<Vec<_>>(),
+        &[
+            r#"{"role":"user","content":"<user_instructions>\n\nTest.\n\n</user_instructions>"}"#,
+            r#"{"role":"user","content":"go"}"#,
+            &calls(&["a", "b"]),
+            r#"{"role":"tool","content":"a","tool_call_id":"a"}"#,
+            r#"{"role":"tool","content":"b","tool_call_id":"b"}"#,
+            &calls(&["c"]),
+            r#"{"role":"tool","content":"c","tool_call_id":"c"}"#,
+        ],
+    );
+}
