@@ -114,7 +114,7 @@ pub struct Opaque {
     pub kind: String,
     /// The address of the whole block, binary data included and cache marks left out.
     pub content: ContentId,
-    /// The text a counter should price: the block's JSON without binary data.
+    /// The text a counter should price: the block's JSON without binary data and cache marks.
     pub text: String,
     /// The id under which a later block answers this one (`server_tool_use`).
     pub calls: Option<String>,

@@ -77,6 +77,16 @@ fn check_recording(path: &Path, bytes: &[u8], format: Format) {
         let results = document.entries().iter().flat_map(|entry| entry.results()).count();
         assert_eq!(calls, results, "{} to {to}", path.display());
         removing_turns_stays_valid(&document);
+        beginnings_are_valid(&document);
+    }
+}
+
+/// Some of the requests that were made on the way, the first and the last among them.
+fn beginnings_are_valid(document: &Document<'_>) {
+    let turns = document.turns();
+    let step = turns.len() / 8 + 1;
+    for count in turns.iter().step_by(step).chain(turns.last()) {
+        assert_eq!(validate(document.format(), &document.prefix(*count)), Ok(()), "{count}");
     }
 }
 
