@@ -6,8 +6,8 @@
 
 use epitome_extract::Facts;
 use epitome_kernel::{
-    Commit, Compressed, Departure, Envelope, Outcome, Reconciled, Sizes, Thread, View, compress,
-    epoch_of, identity, stalled,
+    Commit, Compressed, Departure, Envelope, Outcome, Sizes, Thread, View, compress, epoch_of,
+    identity, stalled,
 };
 use epitome_types::{
     Budget, Cause, ContentId, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip,
@@ -56,11 +56,7 @@ impl<'a> Ground<'a> {
 
     /// Whether the provider has no prefix of the prompt to read.
     fn is_cold(&self) -> bool {
-        match self.incoming.reconciled {
-            Reconciled::New => self.incoming.recorded == 0,
-            Reconciled::Branch { .. } => true,
-            Reconciled::Extend { .. } => false,
-        }
+        !self.incoming.extends() && self.incoming.recorded == self.incoming.reconciled.shared()
     }
 }
 

@@ -125,7 +125,7 @@ proptest! {
             // A new process, told no name, goes on with the same bytes.
             let mut again = session(&journal, limit, None);
             let after = now(again.send(&request)).unwrap();
-            prop_assert_eq!(&after.bytes, &prompt.bytes);
+            prop_assert!(after.bytes == prompt.bytes);
             prop_assert_eq!(again.name(), Some("a"));
             prop_assert!(!has_epoch(&after));
             last = Some(prompt);
@@ -158,9 +158,9 @@ proptest! {
         prop_assert!(said.contains("No, start anew."));
         // Back on the old way, in this process and in another, it is as it was.
         let back = now(live.send(&body(&messages[..end]))).unwrap();
-        prop_assert_eq!(&back.bytes, &prompts[prompts.len() - 1].bytes);
+        prop_assert!(back.bytes == prompts[prompts.len() - 1].bytes);
         let fresh = now(session(&journal, limit, None).send(&body(&messages[..end]))).unwrap();
-        prop_assert_eq!(&fresh.bytes, &back.bytes);
+        prop_assert!(fresh.bytes == back.bytes);
     }
 
     #[test]
@@ -189,7 +189,7 @@ proptest! {
         prop_assert_eq!(records().redo(AT).unwrap(), undone);
         prop_assert!(records().redo(AT).is_err());
         let same = now(live.send(&body(&messages[..ends[turn]]))).unwrap();
-        prop_assert_eq!(&same.bytes, &prompt.bytes);
+        prop_assert!(same.bytes == prompt.bytes);
         // With room enough, what was taken back stays as it was said.
         records().undo(AT).unwrap();
         let mut roomy = session(&journal, limit * 20, None);

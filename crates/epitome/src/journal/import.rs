@@ -1,0 +1,191 @@
+//! A recording or a request becomes a session, as if its client had sent it turn by turn.
+//!
+//! Invariant: what is recorded already is not recorded again, so that a file can be imported as
+//! often as one likes, also after it grew.
+
+use epitome_count::{Cached, for_model, tools};
+use epitome_kernel::{Archive, Batch, Gauge, Said, Sizes, StoreError, Turn};
+use epitome_types::{Chain, ContentId, Entry, EntryKey, Role, Speaker, Unit};
+use epitome_wire::{Document, Format};
+use serde::Serialize;
+
+use super::Keeper;
+use super::names::opening;
+use crate::Error;
+use crate::compressor::{BUDGET_VOCABULARY, tool_format};
+use crate::request::Request;
+
+/// The most characters of a title.
+const TITLE: usize = 72;
+/// The session of a recording that has no name.
+const UNNAMED: &str = "session";
+
+/// What an import recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// The session.
+    pub session: String,
+    /// The format that was read.
+    pub format: String,
+    /// How many messages it holds.
+    pub messages: usize,
+    /// How many of them are new to the journal.
+    pub new: usize,
+}
+
+/// A recording beside what the journal knows of it.
+struct Incoming<'a> {
+    document: &'a Document<'a>,
+    keys: Vec<EntryKey>,
+    /// The history up to each entry.
+    chains: Vec<Chain>,
+    /// How many entries are recorded, and the session that leads to the last of them.
+    known: usize,
+    session: Option<String>,
+}
+
+impl Keeper {
+    /// Records a conversation: any recording or request in a format known here. `name` is used
+    /// where the journal does not know it by another one; `now` where it does not say when
+    /// something was said (ISO 8601).
+    ///
+    /// # Errors
+    ///
+    /// When the input cannot be read, holds no message, or the journal cannot be written.
+    pub fn import(
+        &self,
+        input: &[u8],
+        format: Option<Format>,
+        name: Option<&str>,
+        now: &str,
+    ) -> Result<Imported, Error> {
+        let request = Request::read(input, format, None)?;
+        let document = request.document()?;
+        let entries = document.entries();
+        if entries.is_empty() {
+            return Err(Error::Empty);
+        }
+        let incoming = self.meet(&document)?;
+        let session = self.name_for(&incoming, name)?;
+        let imported = Imported {
+            session: session.clone(),
+            format: request.from.to_string(),
+            messages: entries.len(),
+            new: entries.len() - incoming.known,
+        };
+        let stands = |info: Result<_, StoreError>| info.is_ok_and(|info: epitome_types::SessionInfo| {
+            Some(&info.head) == incoming.chains.last()
+        });
+        if imported.new > 0 || !stands(self.journal.session(&self.scope, &session)) {
+            for batch in self.batches(&incoming, now) {
+                self.journal.append(&self.scope, &session, &batch)?;
+            }
+        }
+        Ok(imported)
+    }
+
+    fn meet<'a>(&self, document: &'a Document<'a>) -> Result<Incoming<'a>, StoreError> {
+        let keys: Vec<_> = document.entries().iter().map(EntryKey::of).collect();
+        let chains: Vec<_> = keys
+            .iter()
+            .scan(Chain::default(), |chain, &key| {
+                *chain = chain.then(key);
+                Some(*chain)
+            })
+            .collect();
+        let known = self.journal.known(&self.scope, &chains)?;
+        let count = known.as_ref().map_or(0, |(index, _)| index + 1);
+        Ok(Incoming { document, keys, chains, known: count, session: known.map(|known| known.1) })
+    }
+
+    /// The session that a recording belongs to: the one whose history it repeats or goes on from,
+    /// else one of its own name. A name that another conversation has is made another.
+    fn name_for(&self, incoming: &Incoming<'_>, name: Option<&str>) -> Result<String, Error> {
+        let find = |name: &str| match self.journal.session(&self.scope, name) {
+            Ok(info) => Ok(Some(info)),
+            Err(StoreError::NoSession { .. }) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let known = incoming.known.checked_sub(1).map(|last| incoming.chains[last]);
+        if let Some(session) = &incoming.session {
+            let repeats = incoming.known == incoming.keys.len();
+            if repeats || find(session)?.map(|info| info.head) == known {
+                return Ok(session.clone());
+            }
+        }
+        let head = incoming.chains.last().copied().unwrap_or_default().to_string();
+        let Some(name) = name else { return Ok(format!("{UNNAMED}-{}", &head[..8])) };
+        // An edited or rewound recording goes on from somewhere in the middle of its session.
+        let entries = &incoming.document.entries()[..incoming.known];
+        let branches = entries.iter().any(|entry| entry.role != Role::System)
+            && incoming.session.as_deref() == Some(name);
+        match find(name)? {
+            Some(_) if !branches => Ok(format!("{name}-{}", &head[..8])),
+            _ => Ok(name.to_owned()),
+        }
+    }
+
+    /// One batch for each request that the client made.
+    fn batches(&self, incoming: &Incoming<'_>, now: &str) -> Vec<Batch> {
+        let Incoming { document, chains, known, .. } = incoming;
+        let entries = document.entries();
+        let counter = Cached::new(for_model(document.model().unwrap_or(BUDGET_VOCABULARY)));
+        let gauge = Gauge { counter: &counter, unit: Unit::Tokens };
+        let schemas = tools(&counter, tool_format(document.format()), &document.tool_schemas());
+        let sizes = Sizes::of(entries, gauge, schemas);
+        let lead = entries.len() - document.messages();
+        let mut ends: Vec<_> = document.turns().iter().map(|count| count + lead).collect();
+        // The last reply was the answer to the last request; there is no request behind it.
+        ends.pop();
+        ends.push(entries.len());
+        ends.retain(|end| end > known || *end == entries.len());
+
+        let mut from = *known;
+        let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
+        let mut batch = |end: usize| {
+            let said: Vec<_> = (from..end).map(|place| self.said(incoming, &sizes, place)).collect();
+            let after = from.checked_sub(1).map_or_else(Chain::default, |last| chains[last]);
+            tokens += said.iter().map(|said| said.tokens).sum::<u64>();
+            let at = entries[..end].iter().rev().find_map(|entry| entry.at.clone());
+            from = end;
+            Batch {
+                after,
+                said,
+                turn: Turn {
+                    format: document.format().to_string(),
+                    model: document.model().map(str::to_owned),
+                    title: title(entries),
+                    tokens: [tokens, tokens],
+                    limit: self.profile.options.limit.guess(document.format()),
+                    rent: 0.0,
+                },
+                at: at.unwrap_or_else(|| now.to_owned()),
+                ..Batch::default()
+            }
+        };
+        ends.into_iter().map(&mut batch).collect()
+    }
+
+    fn said(&self, incoming: &Incoming<'_>, sizes: &Sizes<'_>, place: usize) -> Said {
+        let entry = &incoming.document.entries()[place];
+        let bytes = String::from_utf8_lossy(incoming.document.message_bytes(entry.id));
+        let redaction = &self.profile.redaction;
+        Said {
+            chain: incoming.chains[place],
+            key: incoming.keys[place],
+            place: place as u32,
+            role: entry.role,
+            bytes: Some(redaction.json(&bytes).into_owned().into_bytes()),
+            text: ContentId::of(&redaction.text(&entry.readable())),
+            tokens: sizes.entry(entry.id),
+            at: entry.at.clone(),
+        }
+    }
+}
+
+/// The beginning of the first text that a person typed.
+fn title(entries: &[Entry]) -> String {
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
+    opening(typed.unwrap_or_default(), TITLE)
+}

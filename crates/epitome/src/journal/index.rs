@@ -1,0 +1,133 @@
+//! What was said, made findable.
+//!
+//! Invariant: a message is cut into pieces once, long after it was recorded, and only where somebody
+//! searches; a store that cannot be written is searched as it is.
+
+use std::collections::HashMap;
+
+use epitome_kernel::{Blob, Departure, Said, StoreError};
+use epitome_types::{Chain, ContentId, Entry, EntryId, Passage};
+
+use super::Keeper;
+use super::decode::decode;
+use super::names::Names;
+
+/// So many messages are indexed in one transaction.
+const BATCH: usize = 256;
+/// How far behind its calls a result may stand.
+const NEAR: u32 = 64;
+
+/// What is remembered of a session while its messages are indexed.
+#[derive(Default)]
+struct Known {
+    format: String,
+    names: Names,
+}
+
+impl Keeper {
+    /// Adds to the search what it does not know yet; `told` hears now and then how many messages
+    /// that were. Gives how many it was in all.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read or written; what was added before stays added.
+    pub fn catch_up(&self, mut told: impl FnMut(u64)) -> Result<u64, StoreError> {
+        let mut sessions: HashMap<String, Known> = HashMap::new();
+        let (mut done, mut last) = (0, None);
+        loop {
+            let batch = self.journal.unindexed(&self.scope, BATCH)?;
+            let first = batch.first().map(|(_, said)| said.chain);
+            // What is offered again and again, since somebody deletes it right now, can wait.
+            if first.is_none() || first == last {
+                return Ok(done);
+            }
+            last = first;
+            for group in batch.chunk_by(|one, next| one.0 == next.0) {
+                let Some((session, _)) = group.first() else { continue };
+                let said: Vec<_> = group.iter().map(|(_, said)| said.clone()).collect();
+                if !sessions.contains_key(session) {
+                    let format = self.journal.session(&self.scope, session)?.format;
+                    sessions.insert(session.clone(), Known { format, ..Known::default() });
+                }
+                let Some(known) = sessions.get_mut(session) else { continue };
+                let departure = self.pieces(session, known, &said)?;
+                let chains: Vec<Chain> = said.iter().map(|said| said.chain).collect();
+                self.journal.index(&self.scope, &chains, &departure)?;
+                done += chains.len() as u64;
+            }
+            told(done);
+        }
+    }
+
+    /// The pieces of messages of one session.
+    fn pieces(
+        &self,
+        session: &str,
+        known: &mut Known,
+        said: &[Said],
+    ) -> Result<Departure, StoreError> {
+        let most = self.profile.arrive(0).passage_bytes;
+        let mut departure = Departure::default();
+        for (entry, said) in decode(&known.format, said)?.iter().zip(said) {
+            if !known.names.knows(entry) {
+                self.look_back(known, said)?;
+            }
+            known.names.learn(entry);
+            let text = entry.readable();
+            if text.trim().is_empty() || said.bytes.is_none() {
+                continue;
+            }
+            let source = format!("{session}: {} {}", entry.id, known.names.of(entry));
+            let id = ContentId::of(&text);
+            // Places of two branches may be the same; these are numbers of this departure alone.
+            let number = EntryId(departure.sources.len() as u32);
+            let cut = pieces(&text, most).map(|text| Passage { entry: number, text });
+            departure.passages.extend(cut);
+            departure.sources.push((number, id, source.clone()));
+            departure.blobs.push(Blob { id, source, text });
+        }
+        Ok(departure)
+    }
+
+    /// Learns the calls that stand shortly before a message.
+    fn look_back(&self, known: &mut Known, said: &Said) -> Result<(), StoreError> {
+        let from = said.place.saturating_sub(NEAR);
+        let near = (said.place - from) as usize;
+        let before = self.journal.history(&self.scope, said.chain, from, near)?;
+        let entries: Vec<Entry> = decode(&known.format, &before)?;
+        entries.iter().for_each(|entry| known.names.learn(entry));
+        Ok(())
+    }
+}
+
+/// A text in pieces of at most so many bytes, cut at line ends where there are any.
+fn pieces(text: &str, most: usize) -> impl Iterator<Item = String> {
+    let mut rest = text;
+    let mut next = move || {
+        let end = rest.floor_char_boundary(most.max(4));
+        let line = rest[..end].rfind('\n').filter(|_| end < rest.len());
+        let (piece, after) = rest.split_at(line.map_or(end, |line| line + 1));
+        rest = after;
+        (!piece.is_empty()).then(|| piece.trim_matches('\n').to_owned())
+    };
+    std::iter::from_fn(move || next()).filter(|piece| !piece.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, most: usize, expected: &[&str]) {
+        assert_eq!(pieces(text, most).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn texts_are_cut_at_line_ends() {
+        check("", 8, &[]);
+        check("one\ntwo\nthree", 8, &["one\ntwo", "three"]);
+        check("one\n\n\ntwo", 5, &["one", "two"]);
+        check("abcdefgh", 4, &["abcd", "efgh"]);
+        check("äöü", 4, &["äö", "ü"]);
+    }
+}

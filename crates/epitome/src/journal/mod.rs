@@ -1,0 +1,126 @@
+//! Looking after what was recorded: what hosts and the command do for people, never on the way of a
+//! request.
+//!
+//! Invariant: nothing here changes what was said, but for [`Archive::erase`] and
+//! [`Archive::delete`], which the user asks for. Each file is one errand of the [`Keeper`].
+
+mod decode;
+mod diff;
+mod export;
+mod history;
+mod import;
+mod index;
+mod names;
+mod snapshots;
+mod status;
+
+use std::sync::Arc;
+
+use epitome_kernel::{Archive, StoreError};
+use epitome_types::SessionInfo;
+
+pub use diff::{Cut, CutEntry, Diff};
+pub use export::Written;
+pub use history::{History, Message};
+pub use import::Imported;
+pub use snapshots::Restored;
+pub use status::{Level, Past, Saved, Status};
+
+use crate::session::Compressions;
+use crate::{Error, Profile};
+
+/// Looks after the sessions that one profile recorded in a journal.
+pub struct Keeper {
+    journal: Arc<dyn Archive>,
+    profile: Profile,
+    scope: String,
+}
+
+impl Keeper {
+    /// The keeper of a profile's sessions.
+    pub fn new(journal: Arc<dyn Archive>, profile: Profile) -> Self {
+        let scope = crate::scope(profile.name());
+        Self { journal, profile, scope }
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> &dyn Archive {
+        &*self.journal
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The scope in the journal.
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// The session of this name; without one, the session that was used last.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSessions`] where there is none at all, [`StoreError::NoSession`] where there is
+    /// none of this name, or when the journal cannot be read.
+    pub fn session(&self, name: Option<&str>) -> Result<SessionInfo, Error> {
+        match name {
+            Some(name) => Ok(self.journal.session(&self.scope, name)?),
+            None => {
+                let newest = self.journal.sessions(&self.scope, 0, 1, false)?;
+                newest.into_iter().next().ok_or(Error::NoSessions)
+            }
+        }
+    }
+
+    /// A session with its messages in short.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::session`].
+    pub fn history(&self, name: Option<&str>) -> Result<History, Error> {
+        let info = self.session(name)?;
+        Ok(History::read(&*self.journal, &self.scope, info)?)
+    }
+
+    /// The compressions of a session, to take back and to do again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::session`].
+    pub fn compressions(&self, name: &str) -> Result<Compressions, Error> {
+        Compressions::of(self.journal.clone(), &self.scope, name)
+    }
+
+    /// Deletes every session in the trash for good; gives how many sessions and messages went.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be written.
+    pub fn empty_trash(&self) -> Result<(u32, u32), StoreError> {
+        let (mut sessions, mut messages) = (0, 0);
+        let mut skip = 0;
+        loop {
+            let page = self.journal.sessions(&self.scope, skip, PAGE, true)?;
+            let full = page.len() == PAGE;
+            for session in page {
+                if session.trashed {
+                    messages += self.journal.delete(&self.scope, &session.name)?;
+                    sessions += 1;
+                } else {
+                    skip += 1;
+                }
+            }
+            if !full {
+                return Ok((sessions, messages));
+            }
+        }
+    }
+}
+
+/// So many sessions or messages are read at a time.
+const PAGE: usize = 1024;
+
+#[cfg(test)]
+mod tests;
