@@ -98,8 +98,7 @@ fn is_chunk_byte(byte: u8) -> bool {
 fn chunk(text: &str, range: Range<usize>, out: &mut Vec<Mention>) {
     let chunk = &text[range.clone()];
     if let Some(scheme) = chunk.find("://") {
-        let begin =
-            chunk[..scheme].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+        let begin = chunk[..scheme].trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
         if begin < scheme {
             let end = chunk.trim_end_matches(['.', ':', '?', '=', '&', '/']).len();
             out.push(Mention { range: range.start + begin..range.start + end, kind: RefKind::Url });
@@ -309,6 +308,8 @@ mod tests {
     #[test]
     fn addresses() {
         check("see https://a.b/c?d=1.", &[("https://a.b/c?d=1", RefKind::Url)]);
+        check("=Îa://b", &[("a://b", RefKind::Url)]);
+        check("=Î://b", &[]);
         check("mail ann@x.org.", &[("ann@x.org", RefKind::Email)]);
         check(
             "in src/lib.rs:12:3",
