@@ -1,7 +1,8 @@
 //! The summariser that needs no model: keeps what later work will need, in the words it was said.
 //!
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
-//! entries it stands for. The kernel asks it through the same port as a model.
+//! entries it stands for. The kernel asks it through the same port as a model, and [`Digests`] for
+//! what may stand in the place of a single tool result.
 
 mod brief;
 mod digest;

@@ -168,24 +168,16 @@ impl<'a> Search<'a> {
                         0 => name.into(),
                         hits => titled(name, &counted(hits, "hits")).into(),
                     };
-                    push(
-                        &mut items,
-                        said,
-                        file.span.clone(),
-                        1 + place as u32,
-                        file.hits.is_empty(),
-                    );
+                    push(&mut items, said, file.span.clone(), 1 + place as u32, true);
                 }
             }
             let head = self.head("by folder, not all shown");
             let noun = (!all).then_some("folders");
             let mut digest = Outline { head, items, noun, must: all }.fill(job, "search")?;
             if self.hits > 0 || !all {
-                let spans =
-                    |file: &File<'_>| file.hits.iter().map(|hit| hit.span.clone()).collect();
-                let found = self.files.iter().flat_map(|file| match file.hits.len() {
-                    0 => vec![file.span.clone()],
-                    _ => spans(file),
+                let found = self.files.iter().flat_map(|file| {
+                    let hits = file.hits.iter().map(|hit| hit.span.clone());
+                    std::iter::once(file.span.clone()).chain(hits)
                 });
                 digest.left = passages(job.text, found);
             }
