@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-wire",
         ],
     ),
+    ("epitome-lab", &["epitome"]),
     (
         "epitome-cli",
         &[
@@ -38,6 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-count",
             "epitome-extract",
             "epitome-kernel",
+            "epitome-lab",
             "epitome-store",
             "epitome-types",
             "epitome-wire",

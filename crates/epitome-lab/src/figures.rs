@@ -1,0 +1,203 @@
+//! What a replay comes to.
+//!
+//! Invariant: plain data; the keys are those that the command line promises.
+
+use epitome::types::{Happened, MustKeep};
+use epitome::{CachePrices, Format};
+use serde::{Serialize, Serializer};
+
+use crate::{Quote, Traffic, Turn};
+
+/// The last line of `replay --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Always true.
+    pub summary: bool,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Time from the first request to the last prompt, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
+/// What a replay comes to, beside what it would have been without compression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// The session it is recorded as.
+    pub session: String,
+    /// The beginning of the first text that a person typed.
+    pub title: String,
+    /// Which client's recording it is, or the provider's format.
+    #[serde(serialize_with = "name")]
+    pub format: Format,
+    /// The model whose counts and prices hold.
+    pub model: Option<String>,
+    /// The limit that the last prompt was held to, in tokens.
+    pub limit: u64,
+    /// Requests, those that were refused included.
+    pub turns: usize,
+    /// Requests that could not be sent, since what cannot shrink exceeds the limit. They count in
+    /// no figure but this one.
+    pub refused: Vec<Refusal>,
+    /// Prompts that were sent although they exceed the limit.
+    pub oversized: usize,
+    /// Compressions.
+    pub compressions: usize,
+    /// Tokens of all requests together, as they came.
+    pub tokens_raw: u64,
+    /// Tokens of all prompts together, as they were sent.
+    pub tokens_sent: u64,
+    /// Tokens of the largest request.
+    pub max_tokens_raw: u64,
+    /// Tokens of the largest prompt.
+    pub max_tokens_sent: u64,
+    /// Tokens that the last prompt is smaller than its request.
+    pub cut: u64,
+    /// The least share of a previous prompt that was kept where no compression was applied; it
+    /// must be 1.
+    pub prefix_kept: f64,
+    /// What the prompts cost, in tokens that are not cached, as the profile takes caching to cost.
+    pub cache_cost: f64,
+    /// What the requests as they came would have cost.
+    pub cache_cost_uncompressed: f64,
+    /// The tokens behind `cache_cost`.
+    pub traffic: Traffic,
+    /// The tokens behind `cache_cost_uncompressed`.
+    pub traffic_uncompressed: Traffic,
+    /// What would have been paid.
+    pub money: Money,
+    /// Tool results that left for the store before they were first sent.
+    pub offloaded: Tally,
+    /// Tool results that were made smaller before they were first sent.
+    pub digested: Tally,
+    /// Which must-keep facts the last prompt still holds, and how many of the others a search in
+    /// the store finds.
+    pub must_keep: MustKeep,
+}
+
+/// A request that could not be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The turn, counted from 1.
+    pub turn: usize,
+    /// What cannot shrink, and by how much it is too large.
+    pub reason: String,
+}
+
+/// How many, and how many tokens they saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Tokens saved.
+    pub tokens: u64,
+}
+
+/// What prompts cost at a model's prices, replies not counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Money {
+    /// US dollars for the requests as they came.
+    pub raw: f64,
+    /// US dollars for the prompts as they were sent.
+    pub sent: f64,
+    /// What is left of the one after the other.
+    pub saved: f64,
+    /// The entry of the price table that was used; none where the model is unknown and the
+    /// table's default was taken.
+    pub priced_as: Option<String>,
+}
+
+impl Money {
+    pub(crate) fn of(quote: Quote<'_>, raw: Traffic, sent: Traffic) -> Self {
+        let priced_as = quote.entry.map(str::to_owned);
+        let [raw, sent] = [raw, sent].map(|traffic| quote.price.of(traffic));
+        Self { raw, sent, saved: raw - sent, priced_as }
+    }
+}
+
+impl Tally {
+    /// Adds others.
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.tokens += other.tokens;
+    }
+
+    fn one(&mut self, tokens: u64) {
+        self.add(Self { count: 1, tokens });
+    }
+}
+
+impl Figures {
+    /// The summary of a replay that took so many milliseconds.
+    pub fn summary(self, elapsed_ms: f64) -> Summary {
+        Summary { summary: true, figures: self, elapsed_ms }
+    }
+
+    /// The figures before the first request.
+    pub(crate) fn new(format: Format, model: Option<&str>) -> Self {
+        Self {
+            session: String::new(),
+            title: String::new(),
+            format,
+            model: model.map(str::to_owned),
+            limit: 0,
+            turns: 0,
+            refused: Vec::new(),
+            oversized: 0,
+            compressions: 0,
+            tokens_raw: 0,
+            tokens_sent: 0,
+            max_tokens_raw: 0,
+            max_tokens_sent: 0,
+            cut: 0,
+            prefix_kept: 1.0,
+            cache_cost: 0.0,
+            cache_cost_uncompressed: 0.0,
+            traffic: Traffic::default(),
+            traffic_uncompressed: Traffic::default(),
+            money: Money::default(),
+            offloaded: Tally::default(),
+            digested: Tally::default(),
+            must_keep: MustKeep::default(),
+        }
+    }
+
+    /// Adds a turn.
+    pub(crate) fn add(&mut self, turn: &Turn) {
+        self.turns += 1;
+        if let Some(reason) = turn.refused.clone() {
+            self.refused.push(Refusal { turn: turn.turn, reason });
+            return;
+        }
+        self.limit = turn.limit;
+        self.oversized += usize::from(turn.tokens_sent > turn.limit);
+        self.tokens_raw += turn.tokens_raw;
+        self.tokens_sent += turn.tokens_sent;
+        self.max_tokens_raw = self.max_tokens_raw.max(turn.tokens_raw);
+        self.max_tokens_sent = self.max_tokens_sent.max(turn.tokens_sent);
+        self.cut = turn.tokens_raw.saturating_sub(turn.tokens_sent);
+        if !turn.has_new_epoch() {
+            self.prefix_kept = self.prefix_kept.min(turn.prefix_kept);
+        }
+        for event in &turn.events {
+            match event.what {
+                Happened::Compressed { .. } => self.compressions += 1,
+                Happened::ToolResultOffloaded { saved, .. } => self.offloaded.one(saved),
+                Happened::ToolResultDigested { saved, .. } => self.digested.one(saved),
+                _ => {}
+            }
+        }
+    }
+
+    /// Works out the costs.
+    pub(crate) fn price(&mut self, cache: CachePrices, quote: Quote<'_>) {
+        let (raw, sent) = (self.traffic_uncompressed, self.traffic);
+        self.cache_cost = sent.cost(cache);
+        self.cache_cost_uncompressed = raw.cost(cache);
+        self.money = Money::of(quote, raw, sent);
+    }
+}
+
+fn name<S: Serializer>(format: &Format, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(format.name())
+}

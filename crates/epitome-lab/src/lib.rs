@@ -1,0 +1,58 @@
+//! A strategy tried on recordings: what it would have saved, lost and cost, without a network and
+//! without a model.
+//!
+//! [`Replay`] plays one recorded conversation through a live session as its client would have:
+//! every turn sends the whole history again. [`scan`] does so for many, in parallel, and adds up.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use epitome::{Memory, Window};
+//! use epitome_lab::{Recording, Replay, Setup};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut messages = vec![r#"{"role":"user","content":"Never push to main."}"#.to_owned()];
+//! for number in 0..40 {
+//!     messages.push(format!(r#"{{"role":"assistant","content":"Step {number} is done."}}"#));
+//!     messages.push(r#"{"role":"user","content":"Go on, one step at a time."}"#.to_owned());
+//! }
+//! let recording = Recording::read(format!("[{}]", messages.join(",")).as_bytes(), None, None)?;
+//!
+//! let setup = Setup { window: Window::Limit(600), ..Setup::default() };
+//! let mut replay = Replay::new(&recording, &setup, Arc::new(Memory::new()), None)?;
+//! while let Some(turn) = replay.step().await? {
+//!     assert!(turn.tokens_sent <= 600);
+//! }
+//! let figures = replay.finish()?;
+//! assert!(figures.compressions > 0 && figures.oversized == 0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariant: a result depends on the recording, the setup and what the store held before; a scan
+//! gives its results in the order of the files, whatever ran first. Called by the command line.
+
+mod cost;
+mod facts;
+mod figures;
+mod files;
+mod find;
+mod price;
+mod recording;
+mod replay;
+mod scan;
+mod sent;
+mod setup;
+mod turn;
+
+pub use cost::Traffic;
+pub use facts::lost;
+pub use figures::{Figures, Money, Refusal, Summary, Tally};
+pub use find::{Candidates, Homes, Skipped, given, own};
+pub use price::{Price, PriceError, Prices, Quote};
+pub use recording::Recording;
+pub use replay::{Replay, ReplayError};
+pub use scan::{Case, Progress, Scan, ScanOptions, Scanned, Totals, Worst, scan};
+pub use setup::Setup;
+pub use turn::Turn;

@@ -1,0 +1,80 @@
+//! A recorded conversation as the last request that its client could have made.
+//!
+//! Invariant: a request's own bytes stay as they are; only recordings are converted.
+
+use epitome::{Document, Error, Format, WireError, detect, transcribe};
+
+/// A recorded conversation.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    request: Vec<u8>,
+    from: Format,
+    format: Format,
+}
+
+impl Recording {
+    /// Reads a conversation: as `from`, or as what its content says. A client's recording becomes
+    /// a request in the format `to`, or in the nearest one.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read (the error names the place), or a request was to be converted.
+    pub fn read(bytes: &[u8], from: Option<Format>, to: Option<Format>) -> Result<Self, Error> {
+        let from = from.map_or_else(|| detect(bytes), Ok)?;
+        let format = to.unwrap_or(from.nearest());
+        let request = match from.is_recording() {
+            true => transcribe(bytes, from, format)?.request,
+            false if format == from => bytes.to_vec(),
+            false => return Err(Error::Conversion { from, to: format }),
+        };
+        let recording = Self { request, from, format };
+        recording.document()?;
+        Ok(recording)
+    }
+
+    /// The format it was read from: which client it is of.
+    pub fn from(&self) -> Format {
+        self.from
+    }
+
+    /// The format of its requests.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The whole of it, as one request.
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    pub(crate) fn document(&self) -> Result<Document<'_>, WireError> {
+        Document::parse(&self.request, self.format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, to: Option<Format>, expected: Result<(Format, Format), &str>) {
+        let read = Recording::read(text.as_bytes(), None, to);
+        let read = read.map(|recording| (recording.from(), recording.format()));
+        match (read, expected) {
+            (Err(error), Err(expected)) => {
+                assert!(error.to_string().contains(expected), "{error}");
+            }
+            (read, expected) => assert_eq!(read.ok(), expected.ok()),
+        }
+    }
+
+    #[test]
+    fn a_recording_is_read_as_its_client_would_send_it() {
+        let pi = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n";
+        check(pi, None, Ok((Format::Pi, Format::Anthropic)));
+        check(pi, Some(Format::OpenAi), Ok((Format::Pi, Format::OpenAi)));
+        check("[]", None, Ok((Format::OpenAi, Format::OpenAi)));
+        check("[]", Some(Format::Anthropic), Err("only recordings are converted"));
+        check("[1]", None, Err("byte 1"));
+        check("{\"type\":\"x\"}", None, Err("not recognised"));
+    }
+}

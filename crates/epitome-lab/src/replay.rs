@@ -1,0 +1,201 @@
+//! One recording, played as its client would have played it.
+//!
+//! Invariant: turn by turn the session gets what a client would send, and nothing else: the whole
+//! history up to a message that asks for a reply. Of earlier turns only the last prompt is held.
+
+use std::sync::Arc;
+
+use epitome::types::Breakdown;
+use epitome::{
+    Archive, Counter, Document, Error, Format, Gauge, Session, Sizes, Store, ToolFormat, Unit,
+    scan, scope, tools,
+};
+
+use crate::facts::must_keep;
+use crate::sent::Sent;
+use crate::{Figures, Recording, Setup, Turn};
+
+/// Why a replay ended early.
+#[derive(Debug, thiserror::Error)]
+#[error("turn {turn}: {source}")]
+pub struct ReplayError {
+    /// The turn, counted from 1.
+    pub turn: usize,
+    /// What went wrong.
+    pub source: Error,
+}
+
+/// A recording that is being played.
+pub struct Replay<'a, S> {
+    setup: &'a Setup,
+    document: Document<'a>,
+    /// How many entries stand before the first message.
+    lead: usize,
+    /// How many messages each request holds.
+    turns: Vec<usize>,
+    /// Tokens of the request as it came that holds so many entries.
+    raw: Vec<u64>,
+    session: Session,
+    store: Arc<S>,
+    counter: Arc<dyn Counter>,
+    last: Option<Sent>,
+    /// Tokens of the request behind the last prompt, and how many entries it held.
+    last_raw: (u64, usize),
+    figures: Figures,
+}
+
+impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
+    /// A replay into a store, as the session of this name or as the one that its history leads to.
+    ///
+    /// # Errors
+    ///
+    /// When the recording cannot be read.
+    pub fn new(
+        recording: &'a Recording,
+        setup: &'a Setup,
+        store: Arc<S>,
+        session: Option<&str>,
+    ) -> Result<Self, Error> {
+        let document = recording.document()?;
+        let counter = setup.counter(document.model());
+        let tool_format = match document.format() {
+            Format::Anthropic => ToolFormat::Anthropic,
+            _ => ToolFormat::OpenAi,
+        };
+        let schemas = tools(&*counter, tool_format, &document.tool_schemas());
+        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let sizes = Sizes::of(document.entries(), gauge, schemas);
+        let mut raw = vec![schemas];
+        raw.extend(document.entries().iter().scan(schemas, |sum, entry| {
+            *sum += sizes.entry(entry.id);
+            Some(*sum)
+        }));
+        let lead = document.entries().len() - scan(recording.request())?.messages.len();
+        let figures = Figures::new(recording.from(), setup.model_for(document.model()));
+        let session = setup.builder(recording.format()).session(store.clone(), session);
+        let turns = document.turns();
+        let (last, last_raw) = (None, (0, 0));
+        Ok(Self {
+            setup,
+            document,
+            lead,
+            turns,
+            raw,
+            session,
+            store,
+            counter,
+            last,
+            last_raw,
+            figures,
+        })
+    }
+
+    /// How many requests there are.
+    pub fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// The name of the session, once it has one.
+    pub fn session(&self) -> Option<&str> {
+        self.session.name()
+    }
+
+    /// The prompt that was sent last.
+    pub fn prompt(&self) -> &[u8] {
+        self.last.as_ref().map_or(&[], |last| &last.bytes)
+    }
+
+    /// The figures so far; costs, facts and the session's name come with [`Replay::finish`].
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Makes the next request; none after the last. A request that cannot fit is a turn that says
+    /// so, and the next one is made.
+    ///
+    /// # Errors
+    ///
+    /// When a request fails for any other reason.
+    pub async fn step(&mut self) -> Result<Option<Turn>, ReplayError> {
+        let number = self.figures.turns + 1;
+        let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
+        let turn = self.request(number, messages).await;
+        let turn = turn.map_err(|source| ReplayError { turn: number, source })?;
+        self.figures.add(&turn);
+        Ok(Some(turn))
+    }
+
+    /// Ends the replay, wherever it stands, and works out what it comes to.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn finish(mut self) -> Result<Figures, Error> {
+        let profile = &self.setup.profile;
+        let model = self.setup.model_for(self.document.model());
+        self.figures.price(profile.cache_prices(), self.setup.prices.of(model));
+        let Some(last) = &self.last else { return Ok(self.figures) };
+        let info = self.session.info()?;
+        (self.figures.session, self.figures.title) = (info.name, info.title);
+        let prompt = Document::parse(&last.bytes, self.document.format())?;
+        self.figures.must_keep = must_keep(
+            &self.document.entries()[..self.last_raw.1],
+            prompt.entries(),
+            &*self.store,
+            &scope(profile.name()),
+            &*self.counter,
+        )?;
+        Ok(self.figures)
+    }
+
+    async fn request(&mut self, number: usize, messages: usize) -> Result<Turn, Error> {
+        let entries = self.lead + messages;
+        let role = self.document.entries()[entries - 1].role;
+        let raw = self.raw[entries];
+        let sent = match self.session.send(&self.document.prefix(messages)).await {
+            Ok(sent) => sent,
+            Err(error @ Error::CannotFit { .. }) => {
+                return Ok(Turn {
+                    turn: number,
+                    role,
+                    tokens_raw: raw,
+                    tokens_sent: 0,
+                    limit: self.figures.limit,
+                    prefix_kept: 1.0,
+                    prompt: None,
+                    events: Vec::new(),
+                    refused: Some(error.to_string()),
+                    by: Breakdown::default(),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let tokens = sent.tokens[1];
+        let prompt = Sent::new(sent.bytes, tokens)?;
+        let (shared, kept) = match &self.last {
+            Some(last) => (self.shared(&prompt, last)?, prompt.kept(last)),
+            None => (0, 1.0),
+        };
+        self.figures.traffic.prompt(tokens, shared);
+        self.figures.traffic_uncompressed.prompt(raw, self.last_raw.0);
+        let hash = format!("b3:{}", blake3::hash(&prompt.bytes));
+        (self.last, self.last_raw) = (Some(prompt), (raw, entries));
+        Ok(Turn {
+            turn: number,
+            role,
+            tokens_raw: raw,
+            tokens_sent: tokens,
+            limit: sent.limit,
+            prefix_kept: kept,
+            prompt: Some(hash),
+            events: sent.events,
+            refused: None,
+            by: sent.by,
+        })
+    }
+
+    fn shared(&self, prompt: &Sent, last: &Sent) -> Result<u64, Error> {
+        let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
+        Ok(prompt.shared(last, self.document.format(), gauge)?)
+    }
+}

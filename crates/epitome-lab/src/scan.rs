@@ -1,0 +1,312 @@
+//! Many recordings, each replayed on its own, and what they come to together.
+//!
+//! Invariant: every replay has a store of its own in memory, so none sees another's; results stand
+//! in the order of the files. A file that cannot be read is said and passed over, never an end.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use epitome::Memory;
+use epitome::types::MustKeep;
+use serde::Serialize;
+
+use crate::find::{Candidates, Skipped};
+use crate::{Figures, Recording, Replay, Setup, Tally, Traffic, files, lost};
+
+/// So many cases are named for each way of coming out badly.
+const NAMED: usize = 3;
+
+/// How a scan goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// Replays at a time; as many as there are cores unless told otherwise.
+    pub threads: Option<NonZero<usize>>,
+    /// The largest file that is read, in bytes.
+    pub max_input: u64,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self { threads: None, max_input: 256 << 20 }
+    }
+}
+
+/// A file is done; told from the thread that did it.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// How many are done by now.
+    pub done: usize,
+    /// How many there are.
+    pub of: usize,
+    /// The file.
+    pub file: &'a Path,
+}
+
+/// What a scan comes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scan {
+    /// The profile that was tried.
+    pub profile: String,
+    /// The hash of its effective options.
+    pub config: String,
+    /// The recordings, in the order of their files.
+    pub sessions: Vec<Scanned>,
+    /// Files that no reader knows, or that hold no request.
+    pub skipped: Vec<Skipped>,
+    /// Recordings that could be read and not be played to their end: a fault of this program.
+    pub failed: Vec<Skipped>,
+    /// All sessions together.
+    pub totals: Totals,
+    /// The sessions that came out worst.
+    pub worst: Worst,
+}
+
+/// One recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scanned {
+    /// Its file.
+    pub file: PathBuf,
+    /// What its replay comes to, and what it would have been without compression.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// Sums over sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Sessions.
+    pub sessions: usize,
+    /// Requests.
+    pub turns: usize,
+    /// Requests that could not be sent.
+    pub refused: usize,
+    /// Prompts that exceed their limit.
+    pub oversized: usize,
+    /// Compressions.
+    pub compressions: usize,
+    /// Tokens of all requests, as they came.
+    pub tokens_raw: u64,
+    /// Tokens of all prompts, as they were sent.
+    pub tokens_sent: u64,
+    /// Tokens that the last prompts are smaller than their requests.
+    pub cut: u64,
+    /// What the prompts cost, in tokens that are not cached.
+    pub cache_cost: f64,
+    /// What the requests would have cost.
+    pub cache_cost_uncompressed: f64,
+    /// The tokens behind `cache_cost`.
+    pub traffic: Traffic,
+    /// The tokens behind `cache_cost_uncompressed`.
+    pub traffic_uncompressed: Traffic,
+    /// US dollars for the requests.
+    pub money_raw: f64,
+    /// US dollars for the prompts.
+    pub money_sent: f64,
+    /// What is left of the one after the other.
+    pub money_saved: f64,
+    /// Sessions whose model no price is known of.
+    pub unpriced: usize,
+    /// Tool results that left for the store before they were first sent.
+    pub offloaded: Tally,
+    /// Tool results that were made smaller before they were first sent.
+    pub digested: Tally,
+    /// Which must-keep facts the last prompts hold, and how many others a search finds.
+    pub must_keep: MustKeep,
+    /// How many facts are neither in a prompt nor found.
+    pub lost: u64,
+}
+
+/// The sessions that came out worst; in each list the worst first, and only real cases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Worst {
+    /// Cost more than they would have without compression: by what factor.
+    pub costlier: Vec<Case>,
+    /// Were compressed and saved least: the share of their tokens.
+    pub least_saved: Vec<Case>,
+    /// Lost most facts: how many.
+    pub most_lost: Vec<Case>,
+    /// Had requests that could not be sent: how many.
+    pub most_refused: Vec<Case>,
+}
+
+/// A session, and why it is named.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// Its file.
+    pub file: PathBuf,
+    /// The figure.
+    pub figure: f64,
+}
+
+/// Replays the candidates and adds up. `progress` is told of each file when it is done.
+pub fn scan(
+    candidates: Candidates,
+    setup: &Setup,
+    options: ScanOptions,
+    progress: impl Fn(Progress<'_>) + Sync,
+) -> Scan {
+    let Candidates { files, mut skipped } = candidates;
+    let mut scan = Scan {
+        profile: setup.profile.name().to_owned(),
+        config: setup.profile.config(),
+        sessions: Vec::new(),
+        skipped: Vec::new(),
+        failed: Vec::new(),
+        totals: Totals::default(),
+        worst: Worst::default(),
+    };
+    for (file, outcome) in files.iter().zip(outcomes(&files, setup, options, &progress)) {
+        let file = file.clone();
+        match outcome {
+            Outcome::Replayed(figures) => {
+                scan.totals.add(&figures);
+                scan.sessions.push(Scanned { file, figures: *figures });
+            }
+            Outcome::Skipped(reason) => skipped.push(Skipped { file, reason: line(&reason) }),
+            Outcome::Failed(reason) => scan.failed.push(Skipped { file, reason: line(&reason) }),
+        }
+    }
+    scan.skipped = skipped;
+    scan.worst = Worst::of(&scan.sessions);
+    scan
+}
+
+/// What became of one file.
+enum Outcome {
+    Replayed(Box<Figures>),
+    Skipped(String),
+    Failed(String),
+}
+
+/// The outcomes, in the order of the files.
+fn outcomes(
+    files: &[PathBuf],
+    setup: &Setup,
+    options: ScanOptions,
+    progress: &(impl Fn(Progress<'_>) + Sync),
+) -> Vec<Outcome> {
+    let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let threads = options.threads.unwrap_or_else(cores).get().min(files.len());
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let outcomes = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        while let place = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(file) = files.get(place)
+        {
+            let outcome = replayed(file, setup, options.max_input);
+            outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(Progress { done, of: files.len(), file });
+        }
+    };
+    thread::scope(|scope| {
+        (0..threads).for_each(|_| _ = scope.spawn(work));
+    });
+    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_unstable_by_key(|(place, _)| *place);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+fn replayed(file: &Path, setup: &Setup, max_input: u64) -> Outcome {
+    let bytes = match files::read(file, max_input) {
+        Ok(bytes) => bytes,
+        Err(reason) => return Outcome::Skipped(reason),
+    };
+    let recording = match Recording::read(&bytes, None, None) {
+        Ok(recording) => recording,
+        Err(error) => return Outcome::Skipped(error.to_string()),
+    };
+    drop(bytes);
+    let mut replay = match Replay::new(&recording, setup, Arc::new(Memory::new()), None) {
+        Ok(replay) if replay.turns() == 0 => {
+            return Outcome::Skipped("holds no request: nobody asks for a reply".to_owned());
+        }
+        Ok(replay) => replay,
+        Err(error) => return Outcome::Skipped(error.to_string()),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Outcome::Failed(error.to_string()),
+    };
+    let played = runtime.block_on(async {
+        while replay.step().await?.is_some() {}
+        Ok::<_, crate::ReplayError>(())
+    });
+    if let Err(error) = played {
+        return Outcome::Failed(error.to_string());
+    }
+    match replay.finish() {
+        Ok(figures) => Outcome::Replayed(Box::new(figures)),
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+/// A reason in one line.
+fn line(reason: &str) -> String {
+    reason.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Totals {
+    fn add(&mut self, figures: &Figures) {
+        self.sessions += 1;
+        self.turns += figures.turns;
+        self.refused += figures.refused.len();
+        self.oversized += figures.oversized;
+        self.compressions += figures.compressions;
+        self.tokens_raw += figures.tokens_raw;
+        self.tokens_sent += figures.tokens_sent;
+        self.cut += figures.cut;
+        self.cache_cost += figures.cache_cost;
+        self.cache_cost_uncompressed += figures.cache_cost_uncompressed;
+        self.traffic.add(figures.traffic);
+        self.traffic_uncompressed.add(figures.traffic_uncompressed);
+        self.money_raw += figures.money.raw;
+        self.money_sent += figures.money.sent;
+        self.money_saved += figures.money.saved;
+        self.unpriced += usize::from(figures.money.priced_as.is_none());
+        self.offloaded.add(figures.offloaded);
+        self.digested.add(figures.digested);
+        self.lost += lost(&figures.must_keep);
+        let (all, one) = (&mut self.must_keep, &figures.must_keep);
+        for (all, one) in [
+            (&mut all.constraints, one.constraints),
+            (&mut all.paths, one.paths),
+            (&mut all.errors, one.errors),
+            (&mut all.identifiers, one.identifiers),
+        ] {
+            *all = [all[0] + one[0], all[1] + one[1]];
+        }
+        all.recallable += one.recallable;
+    }
+}
+
+impl Worst {
+    fn of(sessions: &[Scanned]) -> Self {
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let of = |figure: &dyn Fn(&Figures) -> Option<f64>| -> Vec<Case> {
+            let case = |one: &Scanned| {
+                Some(Case { file: one.file.clone(), figure: figure(&one.figures)? })
+            };
+            let mut cases: Vec<_> = sessions.iter().filter_map(case).collect();
+            cases.sort_by(|one, other| other.figure.total_cmp(&one.figure));
+            cases.truncate(NAMED);
+            cases
+        };
+        let mut least_saved = of(&|it| {
+            let sent = share(it.tokens_sent as f64, it.tokens_raw as f64);
+            (it.compressions > 0).then_some(sent)
+        });
+        least_saved.iter_mut().for_each(|case| case.figure = 1.0 - case.figure);
+        Self {
+            costlier: of(&|it| {
+                Some(share(it.cache_cost, it.cache_cost_uncompressed)).filter(|&by| by > 1.0)
+            }),
+            least_saved,
+            most_lost: of(&|it| Some(lost(&it.must_keep) as f64).filter(|&many| many > 0.0)),
+            most_refused: of(&|it| Some(it.refused.len() as f64).filter(|&many| many > 0.0)),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The strategy that is tried.
+//!
+//! Invariant: plain data, so that one setup serves many replays at once. Filled by the host.
+
+use std::sync::Arc;
+
+use epitome::{
+    Builder, Cached, Clock, Compressor, Counter, Format, Profile, Style, Target, Window, for_model,
+};
+
+use crate::Prices;
+
+/// Counts where neither the setup nor the recording names a model.
+const VOCABULARY: &str = "o200k_base";
+
+/// How conversations are compressed, and what is paid for them.
+#[derive(Clone, Default)]
+pub struct Setup {
+    /// The profile.
+    pub profile: Profile,
+    /// How large a prompt the provider takes; guessed by the profile unless told otherwise.
+    pub window: Window,
+    /// How far to compress.
+    pub target: Target,
+    /// Counts and pays as for this model; otherwise for the one that a recording names.
+    pub model: Option<String>,
+    /// How summaries are worded, in place of the profile's option.
+    pub style: Option<Style>,
+    /// How many of the newest messages are left alone, in place of the profile's share.
+    pub keep_recent: Option<usize>,
+    /// What a token costs.
+    pub prices: Prices,
+    /// Says what time it is, in place of the machine's clock.
+    pub clock: Option<Clock>,
+}
+
+impl Setup {
+    /// The model whose counts and prices hold for a recording.
+    pub(crate) fn model_for<'a>(&'a self, recorded: Option<&'a str>) -> Option<&'a str> {
+        self.model.as_deref().or(recorded)
+    }
+
+    /// The counter of the session that [`Setup::builder`] makes.
+    pub(crate) fn counter(&self, recorded: Option<&str>) -> Arc<dyn Counter> {
+        Arc::new(Cached::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
+    }
+
+    /// A session in the making, for requests in this format.
+    pub(crate) fn builder(&self, format: Format) -> Builder {
+        let Self { profile, window, target, model, style, keep_recent, prices: _, clock } = self;
+        let mut builder = Compressor::builder()
+            .profile(profile.clone())
+            .window(*window)
+            .target(*target)
+            .format(format);
+        if let Some(model) = model {
+            builder = builder.model(model);
+        }
+        if let Some(style) = style {
+            builder = builder.style(*style);
+        }
+        if let Some(messages) = keep_recent {
+            builder = builder.keep_recent(*messages);
+        }
+        if let Some(clock) = clock.clone() {
+            builder = builder.clock(move || clock());
+        }
+        builder
+    }
+}
