@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use crate::json::{self, Kind, Object, Value, literal};
+use crate::json::{self, Cursor, Kind, Object, Value, literal};
 use crate::{Format, WireError};
 
 /// A recording as a request.
@@ -160,12 +160,22 @@ fn each_line<'a>(
     mut read: impl FnMut(Object<'a>) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        json::parse(line)
-            .and_then(Value::object)
+        object(line)
             .and_then(&mut read)
             .map_err(|source| WireError::Line { line: number + 1, source: Box::new(source) })?;
     }
     Ok(())
+}
+
+/// The object that a line consists of, in one walk.
+fn object(line: &str) -> Result<Object<'_>, WireError> {
+    let mut cursor = Cursor::new(line, 0);
+    if cursor.peek_kind()? != Kind::Object {
+        return json::parse(line)?.object();
+    }
+    let object = cursor.object()?;
+    cursor.end()?;
+    Ok(object)
 }
 
 /// The pieces of a content that is a string or a list of blocks; `block` reads one of them.

@@ -4,7 +4,7 @@
 //! in the order of the calls, and no call id occurs twice. Called by `transcribe`.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use epitome_types::Role;
 
@@ -26,7 +26,8 @@ struct Pairing<'a> {
     answers: Vec<(Option<Cow<'a, str>>, Answer<'a>)>,
     /// What was said while the results came in.
     meanwhile: Vec<Turn<'a>>,
-    used: BTreeSet<String>,
+    /// The ids in use, and how often each was asked for: some clients count from 1 in each reply.
+    used: BTreeMap<String, u32>,
 }
 
 impl<'a> Pairing<'a> {
@@ -86,12 +87,12 @@ impl<'a> Pairing<'a> {
         let odd = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-';
         let plain = if id.is_empty() { "call".into() } else { id.replace(odd, "_") };
         let mut unique = plain.clone();
-        for number in 2.. {
-            if self.used.insert(unique.clone()) {
-                break;
-            }
-            unique = format!("{plain}_{number}");
+        while self.used.contains_key(&unique) {
+            let asked = self.used.entry(plain.clone()).or_insert(1);
+            *asked += 1;
+            unique = format!("{plain}_{asked}");
         }
+        self.used.insert(unique.clone(), 1);
         Cow::Owned(unique)
     }
 }
