@@ -1,4 +1,4 @@
-//! Why a conversation was not compressed.
+//! Why a conversation was not compressed, or not looked after.
 //!
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
@@ -10,7 +10,7 @@ use epitome_wire::{Format, Violation, WireError};
 /// So many of the items that cannot shrink are named.
 const NAMED: usize = 6;
 
-/// Why a conversation was not compressed.
+/// Why a conversation was not compressed, or not looked after.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,6 +41,40 @@ pub enum Error {
     NotInTokens {
         /// What was asked for.
         unit: Unit,
+    },
+    /// There is nothing in the input to record.
+    #[error("holds no message; expected a conversation")]
+    Empty,
+    /// Nothing was recorded yet.
+    #[error("no session is recorded yet; `epitome session import FILE` records one")]
+    NoSessions,
+    /// No entry of a session is named so.
+    #[error("session `{session}` has no entry `{named}`; it has e0 to e{}, and each goes by the beginning of its key too", messages.saturating_sub(1))]
+    NoEntry {
+        /// What was asked for.
+        named: String,
+        /// The session.
+        session: String,
+        /// How many messages it has.
+        messages: usize,
+    },
+    /// More than one entry's key begins like this.
+    #[error("`{named}` is ambiguous in session `{session}`: the keys of {} begin with it; give more digits", entries.join(", "))]
+    ManyEntries {
+        /// What was asked for.
+        named: String,
+        /// The session.
+        session: String,
+        /// The entries.
+        entries: Vec<String>,
+    },
+    /// A snapshot of the session has this name already.
+    #[error("session `{session}` has a snapshot `{name}` already; choose another name")]
+    SnapshotNamed {
+        /// The name.
+        name: String,
+        /// The session.
+        session: String,
     },
     /// The store did not keep what was to leave.
     #[error(transparent)]

@@ -30,6 +30,7 @@
 mod builder;
 mod compressor;
 mod error;
+mod journal;
 mod outgoing;
 mod profile;
 mod reported;
@@ -42,8 +43,8 @@ pub use compressor::{Compressed, Compressor};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
-    Archive, Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge, Measure,
-    PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob,
+    Archive, Blob, CachePrices, Counter, Departure, Digester, Excerpt, Finding, Floor, Gauge,
+    Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob,
 };
 pub use epitome_store::{Memory, Sqlite};
 pub use epitome_types as types;
@@ -52,6 +53,10 @@ pub use epitome_wire::{
     Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe,
 };
 pub use error::Error;
+pub use journal::{
+    Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
+    Written,
+};
 pub use profile::{Profile, ProfileError};
 pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};
 pub use target::{Target, Window};

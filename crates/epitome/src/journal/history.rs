@@ -4,7 +4,9 @@
 //! page by page.
 
 use epitome_kernel::{Archive, Lineage, Said, StoreError};
-use epitome_types::{Chain, ContentId, Entry, EntryId, EntryKey, Epoch, Recorded, Role, SessionInfo};
+use epitome_types::{
+    Chain, ContentId, Entry, EntryId, EntryKey, Epoch, Recorded, Role, SessionInfo,
+};
 
 use super::PAGE;
 use super::decode::decode;

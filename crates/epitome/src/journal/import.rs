@@ -4,7 +4,7 @@
 //! often as one likes, also after it grew.
 
 use epitome_count::{Cached, for_model, tools};
-use epitome_kernel::{Archive, Batch, Gauge, Said, Sizes, StoreError, Turn};
+use epitome_kernel::{Batch, Gauge, Said, Sizes, StoreError, Turn};
 use epitome_types::{Chain, ContentId, Entry, EntryKey, Role, Speaker, Unit};
 use epitome_wire::{Document, Format};
 use serde::Serialize;
@@ -73,10 +73,11 @@ impl Keeper {
             messages: entries.len(),
             new: entries.len() - incoming.known,
         };
-        let stands = |info: Result<_, StoreError>| info.is_ok_and(|info: epitome_types::SessionInfo| {
-            Some(&info.head) == incoming.chains.last()
-        });
-        if imported.new > 0 || !stands(self.journal.session(&self.scope, &session)) {
+        let stands = || {
+            let info = self.journal.session(&self.scope, &session);
+            info.is_ok_and(|info| Some(&info.head) == incoming.chains.last())
+        };
+        if imported.new > 0 || !stands() {
             for batch in self.batches(&incoming, now) {
                 self.journal.append(&self.scope, &session, &batch)?;
             }
@@ -133,7 +134,7 @@ impl Keeper {
         let gauge = Gauge { counter: &counter, unit: Unit::Tokens };
         let schemas = tools(&counter, tool_format(document.format()), &document.tool_schemas());
         let sizes = Sizes::of(entries, gauge, schemas);
-        let lead = entries.len() - document.messages();
+        let lead = usize::from(has_top_level_system(document));
         let mut ends: Vec<_> = document.turns().iter().map(|count| count + lead).collect();
         // The last reply was the answer to the last request; there is no request behind it.
         ends.pop();
@@ -143,7 +144,8 @@ impl Keeper {
         let mut from = *known;
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
         let mut batch = |end: usize| {
-            let said: Vec<_> = (from..end).map(|place| self.said(incoming, &sizes, place)).collect();
+            let said: Vec<_> =
+                (from..end).map(|place| self.said(incoming, &sizes, place)).collect();
             let after = from.checked_sub(1).map_or_else(Chain::default, |last| chains[last]);
             tokens += said.iter().map(|said| said.tokens).sum::<u64>();
             let at = entries[..end].iter().rev().find_map(|entry| entry.at.clone());
@@ -181,6 +183,12 @@ impl Keeper {
             at: entry.at.clone(),
         }
     }
+}
+
+/// Whether the first entry is no message of the request.
+fn has_top_level_system(document: &Document<'_>) -> bool {
+    let first = document.entries().first();
+    document.format() == Format::Anthropic && first.is_some_and(|it| it.role == Role::System)
 }
 
 /// The beginning of the first text that a person typed.

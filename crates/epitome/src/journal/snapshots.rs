@@ -82,7 +82,11 @@ impl Keeper {
     /// # Errors
     ///
     /// [`StoreError::NoSnapshot`], or when the journal cannot be read.
-    pub fn find_snapshot(&self, session: Option<&str>, named: &str) -> Result<Snapshot, StoreError> {
+    pub fn find_snapshot(
+        &self,
+        session: Option<&str>,
+        named: &str,
+    ) -> Result<Snapshot, StoreError> {
         let all = self.journal.snapshots(&self.scope, session)?;
         let begins: Vec<_> =
             all.iter().filter(|one| named.len() >= 4 && one.id.starts_with(named)).collect();
@@ -99,12 +103,7 @@ impl Keeper {
     /// # Errors
     ///
     /// When there is no such snapshot, or the journal cannot be written.
-    pub fn restore(
-        &self,
-        session: Option<&str>,
-        named: &str,
-        at: &str,
-    ) -> Result<Restored, Error> {
+    pub fn restore(&self, session: Option<&str>, named: &str, at: &str) -> Result<Restored, Error> {
         let snapshot = self.find_snapshot(session, named)?;
         let session = snapshot.session.as_str();
         let now = self.history(Some(session))?;

@@ -1,0 +1,287 @@
+//! What the model saw against what happened.
+//!
+//! Invariant: worked out of the records by the same rules as a request, so that it names all that
+//! the next prompt is without, and nothing else.
+
+use epitome_count::{Cached, for_model};
+use epitome_kernel::{Counter, Gauge, InForce, Sizes, Thread, View};
+use epitome_types::{Body, ContentId, Entry, EntryId, Epoch, How, Op, Part, PartId, Rewrite, Unit};
+use serde::Serialize;
+
+use super::names::{Names, opening, words};
+use super::{History, Keeper};
+use crate::Error;
+use crate::compressor::BUDGET_VOCABULARY;
+
+/// So many characters are quoted of what was there and of what stands there.
+const QUOTED: usize = 160;
+/// The hooks that answered, as reports name them.
+const PLAN: &str = "plan";
+const ARRIVE: &str = "arrive";
+
+/// What the model saw of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// The session.
+    pub session: String,
+    /// The epoch in force.
+    pub epoch: Option<String>,
+    /// Its messages.
+    pub messages: usize,
+    /// Tokens of all messages, and of what is sent in their place.
+    pub tokens: [u64; 2],
+    /// What is not sent as it was said.
+    pub cuts: Vec<Cut>,
+}
+
+/// One thing that was done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cut {
+    /// What: `summarize`, `drop`, `insert`, or how a text was made smaller.
+    pub how: &'static str,
+    /// What was there.
+    pub entries: Vec<CutEntry>,
+    /// Tokens before and after.
+    pub tokens: [u64; 2],
+    /// The beginning of what stands there now.
+    pub now: Option<String>,
+    /// The policy that asked for it.
+    pub policy: String,
+    /// The hook that answered.
+    pub hook: &'static str,
+    /// The line of the policy, where it has lines.
+    pub line: Option<u32>,
+    /// Why.
+    pub reason: String,
+    /// The epoch that did it; none did what was done on arrival.
+    pub epoch: Option<String>,
+    /// `epitome recall` with this id brings all of it back.
+    pub recall: Option<String>,
+}
+
+/// An entry that is not sent as it was said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CutEntry {
+    /// Its place.
+    pub entry: String,
+    /// What it is.
+    pub name: String,
+    /// When it was said, ISO 8601.
+    pub at: Option<String>,
+    /// Tokens of what was there.
+    pub tokens: u64,
+    /// The beginning of it.
+    pub text: String,
+    /// `epitome recall` with this id brings it back, unless it says nothing or was erased.
+    pub recall: Option<String>,
+}
+
+impl Keeper {
+    /// What the model saw of a session, against what happened.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the journal cannot be read.
+    pub fn diff(&self, name: Option<&str>) -> Result<Diff, Error> {
+        let history = self.history(name)?;
+        let said = history.entries(&*self.journal, &self.scope)?;
+        let rewrites = self.journal.rewrites(&self.scope, history.keys())?;
+        let rewrites = placed(&history, rewrites);
+        let mut sent = said.clone();
+        rewrites.iter().for_each(|(part, rewrite)| put(&mut sent, *part, &rewrite.with));
+        let thread = Thread::new(sent, &history.pinned());
+        let in_force = history.lineage().in_force(&thread, history.keys());
+
+        let model = history.info.model.as_deref().unwrap_or(BUDGET_VOCABULARY);
+        let counter = Cached::new(for_model(model));
+        let gauge = Gauge { counter: &counter, unit: Unit::Tokens };
+        let sizes = Sizes::of(thread.entries(), gauge, 0);
+        let mut names = Names::default();
+        said.iter().for_each(|entry| names.learn(entry));
+        let desk = Desk {
+            history: &history,
+            said: &said,
+            rewrites: &rewrites,
+            names,
+            sizes,
+            counter: &counter,
+        };
+
+        let view = in_force.as_ref().map(|it| &it.view);
+        let mut cuts = desk.arrivals(view, self.profile.name());
+        cuts.extend(in_force.iter().flat_map(|it| desk.epoch(it)));
+        cuts.sort_by_key(|cut| cut.0);
+        let all = history.messages.iter().map(|message| message.tokens).sum();
+        let size = view.map_or(desk.sizes.total(), |view| view.size(&desk.sizes));
+        Ok(Diff {
+            session: history.info.name.clone(),
+            epoch: in_force.as_ref().map(|it| it.epoch.id.short()),
+            messages: said.len(),
+            tokens: [all, size],
+            cuts: cuts.into_iter().map(|(_, cut)| cut).collect(),
+        })
+    }
+}
+
+/// Where the rewrites stand in a history: a message may be said in it more than once.
+fn placed(history: &History, rewrites: Vec<Rewrite>) -> Vec<(PartId, Rewrite)> {
+    let of = |rewrite: Rewrite| {
+        let places = (0..).zip(history.keys()).filter(|(_, key)| **key == rewrite.key);
+        let parts = places.map(|(place, _)| PartId { entry: EntryId(place), part: rewrite.part });
+        parts.map(|part| (part, rewrite.clone())).collect::<Vec<_>>()
+    };
+    rewrites.into_iter().flat_map(of).collect()
+}
+
+fn put(entries: &mut [Entry], part: PartId, with: &str) {
+    let entry = entries.get_mut(part.entry.index());
+    match entry.and_then(|entry| entry.parts.get_mut(part.part as usize)).map(|at| &mut at.body) {
+        Some(Body::Text(text)) => with.clone_into(text),
+        Some(Body::Result(result)) => with.clone_into(&mut result.text),
+        _ => {}
+    }
+}
+
+/// Everything that is needed to describe a cut.
+struct Desk<'a> {
+    history: &'a History,
+    said: &'a [Entry],
+    rewrites: &'a [(PartId, Rewrite)],
+    names: Names,
+    /// Of the history as it is sent before any epoch.
+    sizes: Sizes<'a>,
+    counter: &'a dyn Counter,
+}
+
+impl Desk<'_> {
+    /// What was made smaller on arrival and is sent so, each with its place.
+    fn arrivals(&self, view: Option<&View<'_>>, policy: &str) -> Vec<(PartId, Cut)> {
+        let here = |part: PartId| {
+            view.is_none_or(|view| view.keeps(part.entry) && !view.rewrites_part(part))
+        };
+        let standing = self.rewrites.iter().filter(|(part, _)| here(*part));
+        let cut = |(part, rewrite): &(PartId, Rewrite)| {
+            let recall = rewrite.original.short();
+            let cut = Cut {
+                how: how(rewrite.how),
+                entries: self.part(*part, rewrite.tokens[0], recall.clone()),
+                tokens: rewrite.tokens,
+                now: Some(opening(&rewrite.with, QUOTED)),
+                policy: policy.to_owned(),
+                hook: ARRIVE,
+                line: None,
+                reason: "a large result, made smaller before it was first sent".to_owned(),
+                epoch: None,
+                recall: Some(recall),
+            };
+            (*part, cut)
+        };
+        standing.map(cut).collect()
+    }
+
+    /// What an epoch does, each with its place.
+    fn epoch(&self, in_force: &InForce<'_, '_>) -> Vec<(PartId, Cut)> {
+        let InForce { epoch, start, .. } = in_force;
+        let moved = |id: EntryId| EntryId(id.0 + *start as u32);
+        let cut = |op: &Op| self.op(op, epoch, moved);
+        epoch.plan.ops.iter().map(cut).collect()
+    }
+
+    fn op(&self, op: &Op, epoch: &Epoch, moved: impl Fn(EntryId) -> EntryId) -> (PartId, Cut) {
+        let mut cut = Cut {
+            how: "drop",
+            entries: Vec::new(),
+            tokens: [0, 0],
+            now: None,
+            policy: epoch.profile.clone(),
+            hook: PLAN,
+            line: None,
+            reason: epoch.plan.reason.clone(),
+            epoch: Some(epoch.id.short()),
+            recall: None,
+        };
+        match op {
+            Op::Replace { part, with, how: way } => {
+                let part = PartId { entry: moved(part.entry), ..*part };
+                let came = self.rewrites.iter().find(|(other, _)| *other == part);
+                let text = self.at(part).and_then(Part::text).unwrap_or_default();
+                let before = came.map_or_else(|| self.sizes.part(part), |(_, it)| it.tokens[0]);
+                let id = came.map_or_else(|| ContentId::of(text), |(_, it)| it.original);
+                cut.how = how(*way);
+                cut.entries = self.part(part, before, id.short());
+                cut.tokens = [before, self.counter.count(with)];
+                cut.now = Some(opening(with, QUOTED));
+                cut.recall = Some(id.short());
+                return (part, cut);
+            }
+            Op::Drop { entries } => {
+                cut.entries = entries.iter().filter_map(|&id| self.entry(moved(id))).collect();
+            }
+            Op::Insert { after, text, .. } => {
+                cut.how = "insert";
+                cut.tokens[1] = self.counter.count(text) + self.counter.message();
+                cut.now = Some(opening(text, QUOTED));
+                let place = after.map_or(EntryId(0), &moved);
+                return (PartId { entry: place, part: u32::MAX }, cut);
+            }
+            Op::Summarize(checkpoint) => {
+                cut.how = "summarize";
+                let covered = checkpoint.covers.iter();
+                cut.entries = covered.filter_map(|&id| self.entry(moved(id))).collect();
+                cut.tokens[1] = self.counter.count(&checkpoint.text) + self.counter.message();
+                cut.now = Some(opening(&checkpoint.text, QUOTED));
+                cut.recall = Some(checkpoint.id.short());
+            }
+        }
+        cut.tokens[0] = cut.entries.iter().map(|entry| entry.tokens).sum();
+        if let [entry] = cut.entries.as_slice() {
+            cut.recall = cut.recall.or_else(|| entry.recall.clone());
+        }
+        let first = match op {
+            Op::Drop { entries } => entries.first(),
+            Op::Summarize(checkpoint) => checkpoint.covers.first(),
+            Op::Replace { .. } | Op::Insert { .. } => None,
+        };
+        let entry = first.map_or(EntryId(0), |&id| moved(id));
+        (PartId { entry, part: 0 }, cut)
+    }
+
+    fn at(&self, part: PartId) -> Option<&Part> {
+        self.said.get(part.entry.index())?.parts.get(part.part as usize)
+    }
+
+    /// A whole entry that is gone.
+    fn entry(&self, id: EntryId) -> Option<CutEntry> {
+        let (entry, message) =
+            self.said.get(id.index()).zip(self.history.messages.get(id.index()))?;
+        let original = self.rewrites.iter().find(|(part, _)| part.entry == id);
+        let text = original.map_or(message.text, |(_, rewrite)| rewrite.original);
+        let there = !message.erased && !entry.readable().is_empty();
+        Some(CutEntry {
+            entry: id.to_string(),
+            name: self.names.of(entry),
+            at: entry.at.clone(),
+            tokens: message.tokens,
+            text: words(entry, QUOTED),
+            recall: there.then(|| text.short()),
+        })
+    }
+
+    /// An entry of which a part is smaller.
+    fn part(&self, part: PartId, tokens: u64, recall: String) -> Vec<CutEntry> {
+        let text = self.at(part).and_then(Part::text).unwrap_or_default();
+        let text = opening(text, QUOTED);
+        let of = |entry| CutEntry { tokens, text, recall: Some(recall), ..entry };
+        self.entry(part.entry).map(of).into_iter().collect()
+    }
+}
+
+fn how(how: How) -> &'static str {
+    match how {
+        How::Digest => "digest",
+        How::Offload => "offload",
+        How::Mask => "mask",
+        How::TruncateInput => "truncate_input",
+        How::Cut => "cut",
+    }
+}

@@ -1,0 +1,203 @@
+//! How a session stands (SPEC 7.5).
+//!
+//! Invariant: the bounds of the levels are the profile's own, and nothing is shown that the journal
+//! does not record.
+
+use epitome_kernel::StoreError;
+use epitome_types::{Cause, How, Recorded, SessionInfo};
+use serde::Serialize;
+
+use super::{History, Keeper};
+use crate::Error;
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// There is room.
+    Roomy,
+    /// It is filling: a live conversation warns.
+    Filling,
+    /// A compression is due as soon as it pays.
+    Due,
+    /// The window forces a compression.
+    Full,
+}
+
+/// Results that were made smaller before they were first sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Saved {
+    /// How many.
+    pub results: u64,
+    /// Tokens saved by it, in each request that holds them.
+    pub tokens: u64,
+}
+
+/// A compression that was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Past {
+    /// The epoch.
+    pub epoch: String,
+    /// Which compression of its history it is, counted from 1.
+    pub number: u32,
+    /// When it was made, ISO 8601.
+    pub at: String,
+    /// Why.
+    pub cause: Cause,
+    /// Tokens of the prompt before and after.
+    pub tokens: [u64; 2],
+    /// The share of must-keep facts that are still in the prompt.
+    pub confidence: f64,
+    /// Whether it was taken back.
+    pub undone: bool,
+}
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The session.
+    pub session: String,
+    /// Its title.
+    pub title: String,
+    /// The profile.
+    pub profile: String,
+    /// The model last asked for.
+    pub model: Option<String>,
+    /// When its last message was recorded, ISO 8601.
+    pub last: String,
+    /// Messages.
+    pub messages: u32,
+    /// Requests.
+    pub turns: u64,
+    /// Tokens of the newest prompt: as it came, and as it was sent.
+    pub tokens: [u64; 2],
+    /// Tokens of all prompts together.
+    pub total: [u64; 2],
+    /// The limit that the newest prompt was held to.
+    pub limit: u64,
+    /// The share of the limit in use, in percent.
+    pub percent: u64,
+    /// How full that is.
+    pub level: Level,
+    /// Compressions that are not taken back.
+    pub compressions: u32,
+    /// Tool results that were put into the store on arrival; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offloaded: Option<Saved>,
+    /// Tool results that were digested on arrival; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digested: Option<Saved>,
+    /// What to do.
+    pub recommendation: String,
+    /// The compressions that this session made, oldest first.
+    pub history: Vec<Past>,
+}
+
+impl From<&Recorded> for Past {
+    fn from(recorded: &Recorded) -> Self {
+        let epoch = &recorded.epoch;
+        Self {
+            epoch: epoch.id.short(),
+            number: epoch.number,
+            at: epoch.at.clone(),
+            cause: epoch.cause,
+            tokens: epoch.tokens,
+            confidence: epoch.confidence,
+            undone: recorded.undone,
+        }
+    }
+}
+
+impl Keeper {
+    /// How one session stands.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the journal cannot be read.
+    pub fn status(&self, name: Option<&str>) -> Result<Status, Error> {
+        let history = self.history(name)?;
+        let mut status = self.status_of(&history.info)?;
+        let (offloaded, digested) = self.arrivals(&history)?;
+        (status.offloaded, status.digested) = (Some(offloaded), Some(digested));
+        Ok(status)
+    }
+
+    /// How a session stands, as far as can be said without reading its messages.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn status_of(&self, info: &SessionInfo) -> Result<Status, StoreError> {
+        let history: Vec<_> = self.journal.epochs_of(&self.scope, &info.name)?;
+        let level = self.level(info.tokens[1], info.limit);
+        Ok(Status {
+            session: info.name.clone(),
+            title: info.title.clone(),
+            profile: self.profile.name().to_owned(),
+            model: info.model.clone(),
+            last: info.last.clone(),
+            messages: info.messages,
+            turns: info.turns,
+            tokens: info.tokens,
+            total: info.total,
+            limit: info.limit,
+            percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
+            level,
+            compressions: info.compressions,
+            offloaded: None,
+            digested: None,
+            recommendation: self.recommendation(level, &history),
+            history: history.iter().map(Past::from).collect(),
+        })
+    }
+
+    /// How full a window of `limit` tokens is with `tokens` in it.
+    fn level(&self, tokens: u64, limit: u64) -> Level {
+        let options = &self.profile.options;
+        let share = |share: f64| (limit as f64 * share) as u64;
+        let reserve = options.limit.reserve.min(share(options.limit.reserve_share));
+        match tokens {
+            _ if tokens >= limit.saturating_sub(reserve) => Level::Full,
+            _ if tokens >= share(options.trigger.soft) => Level::Due,
+            _ if tokens >= share(options.trigger.warn) => Level::Filling,
+            _ => Level::Roomy,
+        }
+    }
+
+    fn recommendation(&self, level: Level, history: &[Recorded]) -> String {
+        let held = history.last().is_some_and(|recorded| recorded.undone);
+        match (level, held) {
+            (Level::Roomy, _) => "nothing to do".to_owned(),
+            (Level::Filling | Level::Due, true) => {
+                "the last compression is taken back and what it had touched is held; \
+                 `epitome session redo` puts it in force again"
+                    .to_owned()
+            }
+            (Level::Filling, false) => format!(
+                "nothing to do: from {:.0} % of the limit on it is compressed when that pays",
+                self.profile.options.trigger.soft * 100.0
+            ),
+            (Level::Due, false) => {
+                "the next request is compressed when that pays; a good moment to end a task"
+                    .to_owned()
+            }
+            (Level::Full, _) => {
+                "the next request is compressed; if this comes again soon, go on in a new session"
+                    .to_owned()
+            }
+        }
+    }
+
+    fn arrivals(&self, history: &History) -> Result<(Saved, Saved), StoreError> {
+        let (mut offloaded, mut digested) = (Saved::default(), Saved::default());
+        for rewrite in self.journal.rewrites(&self.scope, history.keys())? {
+            let saved = match rewrite.how {
+                How::Offload => &mut offloaded,
+                _ => &mut digested,
+            };
+            saved.results += 1;
+            saved.tokens += rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
+        }
+        Ok((offloaded, digested))
+    }
+}

@@ -1,0 +1,242 @@
+//! Errands of the keeper over sessions that were imported, and over one that went on live.
+
+use std::sync::Arc;
+
+use epitome_kernel::StoreError;
+use epitome_store::Memory;
+use epitome_testkit::{FixedCounter, now};
+use epitome_types::EntryId;
+use serde_json::{Value, json};
+
+use super::{Keeper, Written};
+use crate::{Compressor, Error, Profile, Store, Target, VocabularyCounter, Window};
+
+const AT: &str = "2026-01-02T03:04:05Z";
+
+fn keeper() -> Keeper {
+    Keeper::new(Arc::new(Memory::new()), Profile::default())
+}
+
+/// `turns` questions, each with a call, its result and an answer.
+fn conversation(turns: usize) -> Vec<Value> {
+    let mut messages = vec![json!({"role": "system", "content": "You repair pipelines."})];
+    for turn in 0..turns {
+        let id = format!("call_{turn}");
+        let arguments = json!({"path": format!("src/stage_{turn}.rs")}).to_string();
+        let call = json!({"id": id, "type": "function", "function": {"name": "read", "arguments": arguments}});
+        let lines = (0..12).map(|line| format!("{line}: let value_{turn}_{line} = load({line});"));
+        messages.extend([
+            json!({"role": "user", "content": format!("What does stage {turn} do?")}),
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            json!({"role": "tool", "tool_call_id": id, "content": lines.collect::<Vec<_>>().join("\n")}),
+            json!({"role": "assistant", "content": format!("Stage {turn} loads twelve values.")}),
+        ]);
+    }
+    messages
+}
+
+fn bytes(messages: &[Value]) -> Vec<u8> {
+    serde_json::to_vec(messages).unwrap()
+}
+
+fn import(keeper: &Keeper, messages: &[Value], name: Option<&str>) -> (String, usize) {
+    let imported = keeper.import(&bytes(messages), None, name, AT).unwrap();
+    (imported.session, imported.new)
+}
+
+/// A session with two compressions, and its keeper.
+fn compressed() -> Keeper {
+    let keeper = keeper();
+    let messages = conversation(24);
+    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let builder = builder.target(Target::Trigger).clock(|| AT.to_owned());
+    let mut session = builder.session(keeper.journal.clone(), Some("live"));
+    for turn in 1..24 {
+        now(session.send(&bytes(&messages[..1 + 4 * turn + 1]))).unwrap();
+    }
+    assert!(keeper.history(None).unwrap().compressions() >= 2);
+    keeper
+}
+
+#[test]
+fn an_import_is_recorded_once_and_grows() {
+    let keeper = keeper();
+    let messages = conversation(4);
+    assert_eq!(import(&keeper, &messages[..9], Some("a")), ("a".to_owned(), 9));
+    let before = keeper.session(None).unwrap();
+    assert_eq!((before.messages, before.turns, &*before.title), (9, 4, "What does stage 0 do?"));
+    assert_eq!(import(&keeper, &messages[..9], Some("b")), ("a".to_owned(), 0));
+    assert_eq!(keeper.session(None).unwrap(), before);
+    assert_eq!(import(&keeper, &messages, Some("b")), ("a".to_owned(), 8));
+    assert_eq!(keeper.session(None).unwrap().messages, 17);
+}
+
+#[test]
+fn an_edited_file_is_a_branch_and_another_one_of_its_name_is_not() {
+    let keeper = keeper();
+    let mut messages = conversation(4);
+    import(&keeper, &messages, Some("a"));
+    messages[13] = json!({"role": "user", "content": "Something else."});
+    messages.truncate(14);
+    assert_eq!(import(&keeper, &messages, Some("a")), ("a".to_owned(), 1));
+    let other = [messages[0].clone(), json!({"role": "user", "content": "Hello."})];
+    let (name, new) = import(&keeper, &other, Some("a"));
+    assert!(name.starts_with("a-") && name.len() == 10 && new == 1, "{name} {new}");
+    assert!(import(&keeper, &conversation(1)[1..2], None).0.starts_with("session-"));
+}
+
+#[test]
+fn nothing_is_no_conversation() {
+    let error = keeper().import(b"[]", None, None, AT).unwrap_err();
+    assert_eq!(error.to_string(), "holds no message; expected a conversation");
+    assert!(matches!(keeper().session(None), Err(Error::NoSessions)));
+}
+
+#[test]
+fn what_is_exported_is_imported_as_it_was() {
+    let one = keeper();
+    import(&one, &conversation(3), Some("a"));
+    let file = one.export("a", Written::Ollm).unwrap();
+    let two = keeper();
+    let imported = two.import(file.as_bytes(), None, Some("a"), AT).unwrap();
+    assert_eq!((imported.messages, imported.format.as_str()), (13, "ollm"));
+    let texts = |keeper: &Keeper| {
+        let history = keeper.history(None).unwrap();
+        let entries = history.entries(keeper.journal(), keeper.scope()).unwrap();
+        entries.iter().map(epitome_types::Entry::readable).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&one), texts(&two));
+    assert!(one.export("a", Written::Markdown).unwrap().contains("\n## 2. User ("));
+}
+
+#[test]
+fn entries_go_by_place_and_by_key() {
+    let keeper = keeper();
+    import(&keeper, &conversation(3), Some("a"));
+    let history = keeper.history(None).unwrap();
+    let key = history.keys()[5];
+    assert_eq!(history.entry("e5").unwrap(), (EntryId(5), key));
+    assert_eq!(history.entry(&key.short()).unwrap(), (EntryId(5), key));
+    for unknown in ["e13", "e", "", "x1", "zzzz"] {
+        let error = history.entry(unknown).unwrap_err().to_string();
+        let line = format!("session `a` has no entry `{unknown}`; it has e0 to e12, ");
+        assert!(error.starts_with(&line), "{error}");
+    }
+    let digit = &history.keys().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let first = ('0'..='f').find(|c| digit.iter().filter(|key| key.starts_with(*c)).count() > 1);
+    let error = history.entry(&first.unwrap().to_string()).unwrap_err();
+    assert!(matches!(error, Error::ManyEntries { .. }), "{error}");
+}
+
+#[test]
+fn all_that_was_said_is_found_with_its_session_and_entry() {
+    let keeper = keeper();
+    import(&keeper, &conversation(3), Some("a"));
+    let mut told = Vec::new();
+    assert_eq!(keeper.catch_up(|done| told.push(done)).unwrap(), 13);
+    assert_eq!((told, keeper.catch_up(|_| ()).unwrap()), (vec![13], 0));
+    import(&keeper, &conversation(4), Some("a"));
+    assert_eq!(keeper.catch_up(|_| ()).unwrap(), 4);
+}
+
+#[test]
+fn a_diff_names_everything_that_is_not_sent_as_it_was_said() {
+    let keeper = compressed();
+    let diff = keeper.diff(Some("live")).unwrap();
+    assert!(diff.epoch.is_some() && diff.tokens[1] < diff.tokens[0], "{diff:?}");
+    let cut: std::collections::BTreeSet<_> =
+        diff.cuts.iter().flat_map(|cut| &cut.entries).map(|entry| entry.entry.clone()).collect();
+    // What is no cut is in the last prompt word for word.
+    let messages = conversation(24);
+    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let mut session = builder.session(keeper.journal.clone(), Some("live"));
+    let prompt = now(session.send(&bytes(&messages[..1 + 4 * 23 + 1]))).unwrap();
+    let prompt: Vec<Value> = serde_json::from_slice(&prompt.bytes).unwrap();
+    assert!(cut.len() > 20);
+    for (place, message) in messages[..1 + 4 * 23 + 1].iter().enumerate() {
+        let there = prompt.contains(message);
+        assert_eq!(!there, cut.contains(&format!("e{place}")), "e{place} {message}");
+    }
+    let summary = diff.cuts.iter().find(|cut| cut.how == "summarize").unwrap();
+    assert_eq!((summary.policy.as_str(), summary.hook), ("default", "plan"));
+    assert!(summary.now.as_ref().unwrap().contains("epitome recall"));
+    assert!(summary.tokens[1] < summary.tokens[0], "{summary:?}");
+}
+
+#[test]
+fn an_id_of_a_diff_brings_the_original_back() {
+    let keeper = keeper();
+    let store = Arc::new(Memory::new());
+    let keeper = Keeper { journal: store.clone(), ..keeper };
+    import(&keeper, &conversation(24), Some("live"));
+    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let mut session = builder.session(keeper.journal.clone(), Some("live"));
+    now(session.send(&bytes(&conversation(24)[..94]))).unwrap();
+    let diff = keeper.diff(None).unwrap();
+    assert!(!diff.cuts.is_empty());
+    for entry in diff.cuts.iter().flat_map(|cut| &cut.entries) {
+        let id = entry.recall.as_ref().unwrap();
+        let blob = store.original(keeper.scope(), id).unwrap();
+        let first = entry.text.trim_end_matches('…').split(' ').next().unwrap();
+        assert!(blob.text.contains(first), "{entry:?} {}", blob.text);
+    }
+    let found = store.search(keeper.scope(), "value_3_7", 500, &VocabularyCounter::default());
+    assert!(!found.unwrap().is_empty());
+}
+
+#[test]
+fn a_status_says_how_full_the_window_is() {
+    let keeper = compressed();
+    let status = keeper.status(None).unwrap();
+    assert_eq!((status.session.as_str(), status.limit), ("live", 1800));
+    assert!(status.history.len() >= 2 && status.compressions as usize == status.history.len());
+    let saved = status.history.iter().all(|past| past.tokens[1] < past.tokens[0]);
+    assert!(saved && status.offloaded.is_some() && status.digested.is_some());
+    let levels = [0, 1259, 1260, 1439, 1440, 1574, 1575].map(|tokens| keeper.level(tokens, 1800));
+    use super::Level::{Due, Filling, Full, Roomy};
+    assert_eq!(levels, [Roomy, Roomy, Filling, Filling, Due, Due, Full]);
+}
+
+#[test]
+fn going_back_takes_back_what_was_compressed_since() {
+    let keeper = keeper();
+    let messages = conversation(24);
+    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let mut session = builder
+        .clock(|| "2026-01-03T00:00:00Z".to_owned())
+        .session(keeper.journal.clone(), Some("live"));
+    now(session.send(&bytes(&messages[..6]))).unwrap();
+    let snapshot = keeper.snapshot(None, Some("start"), AT).unwrap();
+    assert!(keeper.snapshot(None, Some("start"), AT).is_err());
+    for turn in 2..24 {
+        now(session.send(&bytes(&messages[..1 + 4 * turn + 1]))).unwrap();
+    }
+    let later = keeper.history(None).unwrap();
+    let in_force = later.in_force().map(|epoch| epoch.id);
+    assert!(in_force.is_some());
+
+    let restored = keeper.restore(None, "start", "2026-01-04T00:00:00Z").unwrap();
+    assert_eq!(restored.snapshot, snapshot);
+    assert_eq!(restored.undone as u32, later.compressions());
+    let back = keeper.history(None).unwrap();
+    assert_eq!((back.keys().len(), back.in_force()), (6, None));
+
+    let again = keeper.restore(None, &restored.before.unwrap().id, "2026-01-05T00:00:00Z").unwrap();
+    assert_eq!(again.redone, 1);
+    let forth = keeper.history(None).unwrap();
+    assert_eq!(forth.keys(), later.keys());
+    assert_eq!(forth.in_force().map(|epoch| epoch.id), in_force);
+}
+
+#[test]
+fn snapshots_are_pruned_but_for_those_made_by_hand() {
+    let keeper = compressed();
+    let automatic = keeper.journal().snapshots(keeper.scope(), None).unwrap().len();
+    assert!(automatic >= 2);
+    let by_hand = keeper.snapshot(None, None, AT).unwrap();
+    assert_eq!(keeper.prune(None, 1).unwrap().len(), automatic - 1);
+    assert_eq!(keeper.journal().snapshots(keeper.scope(), None).unwrap().len(), 2);
+    assert_eq!(keeper.find_snapshot(None, &by_hand.id[..5]).unwrap(), by_hand);
+    let unknown = keeper.restore(None, "nope", AT).unwrap_err();
+    assert!(matches!(unknown, Error::Store(StoreError::NoSnapshot { .. })), "{unknown}");
+}
