@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use epitome::{Compressed, Compressor, Format, Memory, Profile, Report, Style, Target, Window};
+use epitome::{Compressed, Compressor, Format, Memory, Profile, Report, Target};
 
+use crate::clock::{now, since};
 use crate::fault::{Fault, warn};
 use crate::files::Output;
-use crate::flags::{self, Common, FormatFlag};
+use crate::flags::{self, Common, FormatFlag, StyleFlag, WindowFlags};
 use crate::late::Late;
 use crate::{files, plan, report};
 
@@ -87,24 +88,6 @@ struct BudgetFlags {
     ratio: Option<f64>,
 }
 
-/// How large a prompt the provider takes.
-#[derive(clap::Args)]
-#[group(multiple = false)]
-struct WindowFlags {
-    /// The context size chosen, in tokens; the prompt may take the profile's share of it
-    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
-    size: Option<u64>,
-    /// The largest prompt that the provider accepts, in tokens
-    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
-    limit: Option<u64>,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum StyleFlag {
-    Verbatim,
-    Brief,
-}
-
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if args.json && args.output.is_none() && !args.dry_run {
@@ -144,8 +127,10 @@ fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<Output>, Fault> {
 }
 
 fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, Fault> {
-    let mut builder =
-        Compressor::builder().profile(profile).target(args.budget.target()).window(args.window());
+    let mut builder = Compressor::builder()
+        .profile(profile)
+        .target(args.budget.target())
+        .window(args.window.window());
     if let Some(format) = args.format.0 {
         builder = builder.format(format);
     }
@@ -210,25 +195,6 @@ fn print(report: &Report) -> Result<(), Fault> {
     files::bytes_to_stdout(encoded(report)?.as_bytes())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command owns the clock")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-fn since(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1000.0
-}
-
-impl Args {
-    fn window(&self) -> Window {
-        match (self.window.size, self.window.limit) {
-            (Some(size), _) => Window::Size(size),
-            (_, Some(limit)) => Window::Limit(limit),
-            _ => Window::Guessed,
-        }
-    }
-}
-
 impl BudgetFlags {
     fn target(&self) -> Target {
         let tokens = self.max_tokens.map(Target::Tokens);
@@ -236,14 +202,5 @@ impl BudgetFlags {
         let bytes = self.max_bytes.map(Target::Bytes);
         let ratio = self.ratio.map(Target::Ratio);
         tokens.or(chars).or(bytes).or(ratio).unwrap_or_default()
-    }
-}
-
-impl From<StyleFlag> for Style {
-    fn from(flag: StyleFlag) -> Self {
-        match flag {
-            StyleFlag::Verbatim => Style::Verbatim,
-            StyleFlag::Brief => Style::Brief,
-        }
     }
 }

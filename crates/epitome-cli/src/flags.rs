@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use epitome::Format;
+use epitome::{Format, Style, Window};
 
 /// Formats that the command line names and this version does not read.
-const NOT_READ: [&str; 5] = ["responses", "ollama", "codex", "ollm", "epitome"];
+const NOT_READ: [&str; 3] = ["responses", "ollama", "epitome"];
 
 /// Where things are kept, and how much is said.
 #[derive(Args)]
@@ -39,6 +39,45 @@ pub(crate) fn default_store() -> Option<PathBuf> {
     let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = of("XDG_DATA_HOME").or_else(|| Some(of("HOME")?.join(".local/share")))?;
     Some(folder.join("epitome/epitome.db"))
+}
+
+/// How large a prompt the provider takes.
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct WindowFlags {
+    /// The context size chosen, in tokens; the prompt may take the profile's share of it
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    size: Option<u64>,
+    /// The largest prompt that the provider accepts, in tokens
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    limit: Option<u64>,
+}
+
+impl WindowFlags {
+    /// The window that they state.
+    pub(crate) fn window(&self) -> Window {
+        match (self.size, self.limit) {
+            (Some(size), _) => Window::Size(size),
+            (_, Some(limit)) => Window::Limit(limit),
+            _ => Window::Guessed,
+        }
+    }
+}
+
+/// The value of `--style`.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum StyleFlag {
+    Verbatim,
+    Brief,
+}
+
+impl From<StyleFlag> for Style {
+    fn from(flag: StyleFlag) -> Self {
+        match flag {
+            StyleFlag::Verbatim => Style::Verbatim,
+            StyleFlag::Brief => Style::Brief,
+        }
+    }
 }
 
 /// The value of `--format`: a format, or `auto`.

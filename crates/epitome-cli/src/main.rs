@@ -5,6 +5,7 @@
 
 mod args;
 mod bar;
+mod clock;
 mod completions;
 mod compress;
 mod fault;
