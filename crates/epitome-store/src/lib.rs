@@ -5,6 +5,8 @@
 //! suite holds for both. Only [`Sqlite`] touches files, and only this crate knows their modes.
 
 mod batch;
+mod content;
+mod lineage;
 mod marks;
 mod memory;
 mod nearest;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: it answers exactly as [`crate::Sqlite`] does. Called through the ports.
 
+mod archive;
 mod journal;
 mod tree;
 
@@ -51,6 +52,8 @@ struct Original {
 #[derive(Debug)]
 struct Passage {
     id: ContentId,
+    /// Whether it does not stand in its original verbatim.
+    own: bool,
     kept: Kept,
 }
 
@@ -104,9 +107,10 @@ impl Shelf {
                 self.put(session, Blob { id: arrival.id, source, text });
             }
             let order = self.passages.last().map_or(0, |last| last.kept.order + 1);
+            let own = arrival.range.is_none();
             let (original, source) = (arrival.original, arrival.source);
             let kept = Kept { order, original, source, text: arrival.text.to_owned() };
-            self.passages.push(Passage { id: arrival.id, kept });
+            self.passages.push(Passage { id: arrival.id, own, kept });
         }
     }
 

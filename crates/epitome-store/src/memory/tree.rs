@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::Chain;
+use epitome_kernel::types::{Chain, EntryKey};
 use epitome_kernel::{Said, StoreError};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::SessionId;
+use crate::lineage::{Estate, Knot};
 
 /// The number of a message, in the order of recording.
 pub(super) type NodeId = i64;
@@ -78,5 +79,23 @@ impl Tree {
             at = node.parent;
         }
         way.into_iter().rev().take(most).map(|node| node.said.clone()).collect()
+    }
+
+    /// The tree as bare numbers.
+    pub(super) fn knots(&self) -> impl Iterator<Item = Knot> {
+        self.nodes.iter().map(|(&id, node)| {
+            let Node { parent, session, .. } = *node;
+            Knot { id, parent, session, key: node.said.key }
+        })
+    }
+
+    /// Deletes what nobody needs; gives what it said.
+    pub(super) fn bury(&mut self, estate: &Estate) -> FxHashSet<EntryKey> {
+        let gone = estate.gone.iter().filter_map(|id| self.nodes.remove(id));
+        gone.map(|node| {
+            self.by_chain.remove(&node.said.chain);
+            node.said.key
+        })
+        .collect()
     }
 }

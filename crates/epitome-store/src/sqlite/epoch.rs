@@ -61,9 +61,9 @@ pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
     })
 }
 
-/// Selects what [`recorded`] reads.
-pub(crate) const RECORDED: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
-    cause, number, came, sent, confidence, profile, config, at, undone FROM epoch";
+/// Selects the columns that [`recorded`] reads.
+pub(crate) const COLUMNS: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
+    cause, number, came, sent, confidence, profile, config, at, undone";
 
 /// An epoch, without the texts of its plan: they are addresses still.
 pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
@@ -122,7 +122,8 @@ pub(crate) fn beginning_with(
 }
 
 fn one(connection: &Connection, id: i64) -> Result<Recorded, Fail> {
-    let mut statement = connection.prepare_cached(&format!("{RECORDED} WHERE id = ?1"))?;
+    let mut statement =
+        connection.prepare_cached(&format!("{COLUMNS} FROM epoch WHERE id = ?1"))?;
     let mut rows = statement.query([id])?;
     match rows.next()? {
         Some(row) => recorded(connection, row),
@@ -135,8 +136,8 @@ pub(crate) fn of_session(
     connection: &Connection,
     session: SessionId,
 ) -> Result<Vec<Recorded>, Fail> {
-    let mut statement =
-        connection.prepare_cached(&format!("{RECORDED} WHERE session = ?1 ORDER BY id"))?;
+    let mut statement = connection
+        .prepare_cached(&format!("{COLUMNS} FROM epoch WHERE session = ?1 ORDER BY id"))?;
     let mut rows = statement.query([session])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

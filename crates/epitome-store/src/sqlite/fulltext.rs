@@ -4,6 +4,7 @@
 //! first and a lookup cannot leave it. Called by [`crate::Sqlite`].
 
 use rusqlite::{Connection, OptionalExtension};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::terms::Terms;
 
@@ -55,4 +56,60 @@ pub(crate) fn rarest(
     known.truncate(LOOKED_UP);
     let quoted: Vec<String> = known.iter().map(|(_, word)| format!("\"{word}\"")).collect();
     Ok((!quoted.is_empty()).then(|| quoted.join(" OR ")))
+}
+
+/// Whether the index holds the terms of every passage, and nothing else.
+pub(crate) fn is_sound(connection: &Connection) -> rusqlite::Result<bool> {
+    let mut expected: u128 = 0;
+    each_passage(connection, |row, terms| {
+        let mut distinct: Vec<&str> = terms.split_whitespace().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        for term in distinct {
+            expected = expected.wrapping_add(digest(term, row));
+        }
+        Ok(())
+    })?;
+    connection.execute_batch(
+        "DROP TABLE IF EXISTS temp.passage_instances;
+         CREATE VIRTUAL TABLE temp.passage_instances
+             USING fts5vocab(main, passage_terms, instance);",
+    )?;
+    let mut found: u128 = 0;
+    let mut statement = connection.prepare("SELECT term, doc FROM temp.passage_instances")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        found = found.wrapping_add(digest(row.get_ref(0)?.as_str()?, row.get(1)?));
+    }
+    Ok(found == expected)
+}
+
+/// Makes the index anew from the passages.
+pub(crate) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')", [])?;
+    let mut insert =
+        connection.prepare("INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)")?;
+    each_passage(connection, |row, terms| insert.execute((row, terms)).map(|_| ()))
+}
+
+/// Calls `each` with the number and the terms of every passage.
+fn each_passage(
+    connection: &Connection,
+    mut each: impl FnMut(i64, &str) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(
+        "SELECT passage.id, passage.scope, substr(CAST(text AS BLOB), start + 1, length)
+         FROM passage JOIN blob ON blob.scope = passage.scope AND blob.id = holder
+         ORDER BY passage.id",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(2)?.as_blob().map(String::from_utf8_lossy)?;
+        each(row.get(0)?, &Index::new(row.get(1)?).terms(&text))?;
+    }
+    Ok(())
+}
+
+fn digest(term: &str, row: i64) -> u128 {
+    xxh3_128_with_seed(term.as_bytes(), row as u64)
 }

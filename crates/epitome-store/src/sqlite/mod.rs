@@ -3,19 +3,24 @@
 //! Invariant: whatever is recorded is one transaction with the ledger of its scope, and every
 //! statement names its scope. Called through the ports; several processes may use one file at once.
 
+mod archive;
+mod delete;
 mod epoch;
+mod erase;
 mod fail;
 mod file;
 mod fulltext;
 mod journal;
 mod ledger;
 mod mark;
+mod remove;
 mod schema;
 mod search;
 mod session;
 mod shelf;
 mod snapshot;
 mod tree;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -293,3 +293,22 @@ fn state(connection: &Connection) -> Result<State, Refusal> {
         _ => Err(Refusal::Newer(StoreError::Newer { found, known: known as i64 })),
     }
 }
+
+/// The tables of a database, and how they were made.
+pub(crate) fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    connection
+        .prepare(
+            "SELECT type || ' ' || name || ' ' || tbl_name, sql FROM sqlite_schema ORDER BY 1",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The tables that this program makes.
+pub(crate) fn expected() -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let connection = Connection::open_in_memory()?;
+    for step in MIGRATIONS {
+        connection.execute_batch(step)?;
+    }
+    tables(&connection)
+}

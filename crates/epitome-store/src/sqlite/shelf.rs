@@ -40,9 +40,15 @@ pub(crate) fn keep(
         connection
             .prepare_cached("INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)")?
             .execute(params![connection.last_insert_rowid(), index.terms(arrival.text)])?;
-        if arrival.range.is_none() {
-            let own = (arrival.original == arrival.id).then_some(arrival.source.as_str());
-            put(connection, ledger, session, arrival.id, own, arrival.text)?;
+        if arrival.range.is_some() {
+            continue;
+        }
+        if arrival.original == arrival.id {
+            put(connection, ledger, session, arrival.id, Some(&arrival.source), arrival.text)?;
+        } else {
+            // It stays as long as its original does, whoever holds that.
+            let values = params![arrival.id.0, None::<String>];
+            ledger.insert(connection, &BLOB, values, params![arrival.text])?;
         }
     }
     Ok(())

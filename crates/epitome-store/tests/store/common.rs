@@ -1,7 +1,7 @@
 //! Conversations and a counter for the tests of the stores.
 
 use epitome_kernel::types::{ContentId, EntryId, Image, Passage};
-use epitome_kernel::{Blob, Counter, Departure, Store};
+use epitome_kernel::{Archive, Blob, Counter, Departure, Store};
 use epitome_store::{Memory, Sqlite};
 
 /// Four characters are a token.
@@ -60,4 +60,13 @@ impl Conversation {
     pub(crate) fn departure(self) -> Departure {
         self.departure
     }
+}
+
+/// Runs a check against a fresh store of every kind, as an archive.
+pub(crate) fn each_archive(check: impl Fn(&dyn Archive)) {
+    check(&Memory::new());
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    check(&store);
+    assert_eq!(store.verify(false).unwrap(), [], "the store is sound afterwards");
 }

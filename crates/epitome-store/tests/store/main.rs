@@ -1,8 +1,18 @@
 //! The stores, seen through the port: one suite for both, and what holds for files alone.
 
 #[cfg(test)]
+mod archive;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod file;
+#[cfg(test)]
+mod journal;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod talk;

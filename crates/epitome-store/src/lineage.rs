@@ -1,0 +1,233 @@
+//! The tree of a scope as bare numbers: what descends from what, and where a run is recorded.
+//!
+//! Invariant: pure; a message's number is greater than its parent's. Called by both stores when
+//! something is to go for good.
+
+use epitome_kernel::types::{Chain, Covered, EntryKey};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A message of the tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Knot {
+    /// Its number.
+    pub(crate) id: i64,
+    /// The message it follows.
+    pub(crate) parent: Option<i64>,
+    /// The session that recorded it.
+    pub(crate) session: i64,
+    /// What it says.
+    pub(crate) key: EntryKey,
+}
+
+/// All messages of a scope.
+#[derive(Debug)]
+pub(crate) struct Lineage {
+    knots: Vec<Knot>,
+    children: FxHashMap<i64, Vec<usize>>,
+}
+
+/// What becomes of the messages that a session recorded.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Estate {
+    /// Those that nobody needs.
+    pub(crate) gone: FxHashSet<i64>,
+    /// Those that somebody needs, with the session that has them from now on.
+    pub(crate) left: Vec<(i64, i64)>,
+}
+
+impl Lineage {
+    /// The tree of these messages, in the order of their numbers.
+    pub(crate) fn new(knots: Vec<Knot>) -> Self {
+        let mut children: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
+        for (at, knot) in knots.iter().enumerate() {
+            if let Some(parent) = knot.parent {
+                children.entry(parent).or_default().push(at);
+            }
+        }
+        Self { knots, children }
+    }
+
+    /// What a session leaves behind. `needed` are messages that other sessions lead to.
+    pub(crate) fn estate(&self, session: i64, needed: &[(i64, i64)]) -> Estate {
+        let mut claims: FxHashMap<i64, i64> = FxHashMap::default();
+        let claim = |claims: &mut FxHashMap<i64, i64>, message, session: i64| {
+            claims
+                .entry(message)
+                .and_modify(|first| *first = session.min(*first))
+                .or_insert(session);
+        };
+        for &(message, session) in needed {
+            claim(&mut claims, message, session);
+        }
+        let mut estate = Estate::default();
+        for knot in self.knots.iter().rev() {
+            let heir = match claims.get(&knot.id) {
+                _ if knot.session != session => Some(knot.session),
+                heir => heir.copied(),
+            };
+            match heir {
+                None => {
+                    estate.gone.insert(knot.id);
+                }
+                Some(heir) => {
+                    if knot.session == session {
+                        estate.left.push((knot.id, heir));
+                    }
+                    if let Some(parent) = knot.parent {
+                        claim(&mut claims, parent, heir);
+                    }
+                }
+            }
+        }
+        estate.left.reverse();
+        estate
+    }
+
+    /// The tree after a session left.
+    pub(crate) fn after(self, estate: &Estate) -> Self {
+        let heirs: FxHashMap<i64, i64> = estate.left.iter().copied().collect();
+        let knots = self.knots.into_iter().filter(|knot| !estate.gone.contains(&knot.id));
+        let moved = |knot: Knot| {
+            let session = heirs.get(&knot.id).copied().unwrap_or(knot.session);
+            Knot { session, ..knot }
+        };
+        Self::new(knots.map(moved).collect())
+    }
+
+    /// What is said, with the session that recorded it first.
+    pub(crate) fn sayers(&self) -> FxHashMap<EntryKey, i64> {
+        self.knots.iter().rev().map(|knot| (knot.key, knot.session)).collect()
+    }
+
+    /// The session that recorded the last message of a run; `None` if it is not recorded whole.
+    pub(crate) fn recorder_of(&self, run: &Covered) -> Option<i64> {
+        let mut recorder = None;
+        self.runs(run, &mut |way| {
+            recorder = recorder.or_else(|| way.last().map(|&at| self.knots[at].session));
+        });
+        recorder
+    }
+
+    /// Whether a run may hold a message that says this: it does, or it is not recorded whole so
+    /// that nobody can tell.
+    pub(crate) fn may_hold(&self, run: &Covered, key: EntryKey) -> bool {
+        let (mut recorded, mut holds) = (false, false);
+        self.runs(run, &mut |way| {
+            recorded = true;
+            holds |= way.iter().any(|&at| self.knots[at].key == key);
+        });
+        holds || !recorded
+    }
+
+    /// Visits every place where a run is recorded.
+    fn runs(&self, run: &Covered, visit: &mut impl FnMut(&[usize])) {
+        for (at, knot) in self.knots.iter().enumerate() {
+            if knot.key == run.first {
+                self.descend(run, at, visit);
+            }
+        }
+    }
+
+    /// Walks all ways down from a message, as far as the run is long.
+    fn descend(&self, run: &Covered, from: usize, visit: &mut impl FnMut(&[usize])) {
+        let length = run.len as usize;
+        let mut open = vec![(from, 0, Chain::default())];
+        let mut way = Vec::new();
+        while let Some((at, depth, before)) = open.pop() {
+            let chain = before.then(self.knots[at].key);
+            way.truncate(depth);
+            way.push(at);
+            if way.len() == length {
+                if chain == run.chain {
+                    visit(&way);
+                }
+                continue;
+            }
+            let children = self.children.get(&self.knots[at].id);
+            for &child in children.into_iter().flatten().rev() {
+                open.push((child, depth + 1, chain));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: u8) -> EntryKey {
+        EntryKey([name; 16])
+    }
+
+    /// A tree of `(number, parent, session, key)`; parent 0 is none.
+    fn tree(knots: &[(i64, i64, i64, u8)]) -> Lineage {
+        Lineage::new(
+            knots
+                .iter()
+                .map(|&(id, parent, session, name)| Knot {
+                    id,
+                    parent: (parent > 0).then_some(parent),
+                    session,
+                    key: key(name),
+                })
+                .collect(),
+        )
+    }
+
+    fn run(names: &[u8]) -> Covered {
+        let keys: Vec<EntryKey> = names.iter().map(|&name| key(name)).collect();
+        let len = u32::try_from(keys.len()).unwrap();
+        Covered { first: keys[0], len, chain: Chain::of(&keys) }
+    }
+
+    /// 1 ─ 2 ─ 3 ─ 4   of session 7
+    ///      └─ 5 ─ 6   of session 8, 7 behind 3 of session 9
+    fn forked() -> Lineage {
+        tree(&[
+            (1, 0, 7, b'a'),
+            (2, 1, 7, b'b'),
+            (3, 2, 7, b'c'),
+            (4, 3, 7, b'd'),
+            (5, 2, 8, b'e'),
+            (6, 5, 8, b'f'),
+            (7, 3, 9, b'g'),
+        ])
+    }
+
+    #[track_caller]
+    fn check(session: i64, needed: &[(i64, i64)], gone: &[i64], left: &[(i64, i64)]) {
+        let estate = forked().estate(session, needed);
+        let mut found: Vec<i64> = estate.gone.iter().copied().collect();
+        found.sort_unstable();
+        assert_eq!((found.as_slice(), estate.left.as_slice()), (gone, left));
+    }
+
+    #[test]
+    fn what_others_descend_from_stays() {
+        check(7, &[], &[4], &[(1, 8), (2, 8), (3, 9)]);
+        check(8, &[], &[5, 6], &[]);
+        check(9, &[], &[7], &[]);
+    }
+
+    #[test]
+    fn what_others_lead_to_stays() {
+        check(7, &[(4, 9)], &[], &[(1, 8), (2, 8), (3, 9), (4, 9)]);
+        check(8, &[(5, 3)], &[6], &[(5, 3)]);
+    }
+
+    #[test]
+    fn runs_are_found_on_their_branch() {
+        let tree = forked();
+        assert_eq!(tree.recorder_of(&run(b"bcd")), Some(7));
+        assert_eq!(tree.recorder_of(&run(b"be")), Some(8));
+        assert_eq!(tree.recorder_of(&run(b"bce")), None);
+        assert_eq!(tree.recorder_of(&run(b"a")), Some(7));
+        assert!(tree.may_hold(&run(b"abef"), key(b'e')));
+        assert!(!tree.may_hold(&run(b"abcd"), key(b'e')));
+        assert!(tree.may_hold(&run(b"xyz"), key(b'e')), "nobody can tell");
+        let estate = tree.estate(7, &[]);
+        let tree = tree.after(&estate);
+        assert_eq!(tree.recorder_of(&run(b"bcd")), None);
+        assert_eq!(tree.recorder_of(&run(b"bc")), Some(9));
+    }
+}

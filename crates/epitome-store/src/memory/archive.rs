@@ -1,0 +1,365 @@
+//! The port for people who look after a store, in memory.
+//!
+//! Invariant: what goes and what stays is the same as on disk. Called through [`Archive`].
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Purpose, Recorded, SessionInfo, Snapshot};
+use epitome_kernel::{Archive, Departure, Finding, Said, StoreError};
+use rustc_hash::FxHashSet;
+
+use super::{Memory, NO_SESSION, Session, SessionId, Shelf};
+use crate::content;
+use crate::lineage::{Estate, Lineage};
+
+impl Archive for Memory {
+    fn sessions(
+        &self,
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError> {
+        Ok(self.read(scope, |shelf| {
+            let mut wanted: Vec<(SessionId, &Session)> = shelf
+                .sessions
+                .iter()
+                .filter(|(_, session)| trashed || !session.info.trashed)
+                .map(|(&id, session)| (id, session))
+                .collect();
+            wanted.sort_by_key(|(id, session)| std::cmp::Reverse((session.used, *id)));
+            let page = wanted.into_iter().skip(skip).take(most);
+            page.map(|(id, session)| shelf.info(id, session)).collect()
+        }))
+    }
+
+    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
+        self.in_scope(scope, |shelf| {
+            let id = shelf.named(name)?;
+            Ok(shelf.sessions.get(&id).map(|session| shelf.info(id, session)).unwrap_or_default())
+        })
+    }
+
+    fn history(
+        &self,
+        scope: &str,
+        head: Chain,
+        from: u32,
+        most: usize,
+    ) -> Result<Vec<Said>, StoreError> {
+        self.in_scope(scope, |shelf| {
+            let end = shelf.tree.end_of(head)?;
+            Ok(end.map(|end| shelf.tree.history(end, from, most)).unwrap_or_default())
+        })
+    }
+
+    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
+        self.in_scope(scope, |shelf| {
+            let id = shelf.named(session)?;
+            let own = shelf.epochs.iter().filter(|(recorder, _)| *recorder == id);
+            Ok(own.map(|(_, recorded)| recorded.clone()).collect())
+        })
+    }
+
+    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            shelf.named(&snapshot.session)?;
+            if shelf.snapshots.iter().all(|known| known.id != snapshot.id) {
+                shelf.snapshots.push(snapshot.clone());
+            }
+            let spare = |other: &Snapshot| {
+                other.session == snapshot.session && other.purpose != Purpose::Recovery
+            };
+            let count = shelf.snapshots.iter().filter(|other| spare(other)).count();
+            let mut surplus = count.saturating_sub(keep);
+            shelf.snapshots.retain(|other| {
+                let goes = surplus > 0 && spare(other);
+                surplus -= usize::from(goes);
+                !goes
+            });
+            Ok(())
+        })
+    }
+
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
+        Ok(self.read(scope, |shelf| {
+            let newest_first = shelf.snapshots.iter().rev();
+            let wanted =
+                newest_first.filter(|snapshot| session.is_none_or(|name| snapshot.session == name));
+            wanted.cloned().collect()
+        }))
+    }
+
+    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let before = shelf.snapshots.len();
+            shelf.snapshots.retain(|snapshot| snapshot.id != id);
+            if shelf.snapshots.len() == before {
+                return Err(StoreError::NoSnapshot { name: id.to_owned() });
+            }
+            Ok(())
+        })
+    }
+
+    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let id = shelf.named(session)?;
+            let end = shelf.tree.end_of(head)?;
+            let messages = end.map_or(0, |end| shelf.tree.place(end) + 1);
+            if let Some(session) = shelf.sessions.get_mut(&id) {
+                (session.info.head, session.info.messages) = (head, messages);
+            }
+            Ok(())
+        })
+    }
+
+    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let id = shelf.named(session)?;
+            if let Some(session) = shelf.sessions.get_mut(&id) {
+                session.info.trashed = trashed;
+            }
+            Ok(())
+        })
+    }
+
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError> {
+        self.write(scope, |shelf| {
+            let doomed = shelf.named(session)?;
+            Ok(shelf.delete(doomed, session))
+        })
+    }
+
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError> {
+        self.write(scope, |shelf| shelf.erase(key))
+    }
+
+    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+        Ok(self.read(scope, |shelf| {
+            let open = shelf.tree.nodes.values().filter(|node| !node.indexed).take(most);
+            let named = open.filter_map(|node| {
+                let session = shelf.sessions.get(&node.session)?;
+                Some((session.info.name.clone(), node.said.clone()))
+            });
+            named.collect()
+        }))
+    }
+
+    fn index(
+        &self,
+        scope: &str,
+        messages: &[Chain],
+        departure: &Departure,
+    ) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let mut session = NO_SESSION;
+            let mut nodes = Vec::with_capacity(messages.len());
+            for &chain in messages {
+                let node = shelf.tree.find(chain).and_then(|id| shelf.tree.nodes.get(&id));
+                match node {
+                    Some(node) if node.said.bytes.is_some() => {
+                        session = if nodes.is_empty() { node.session } else { session };
+                        nodes.push(chain);
+                    }
+                    // It was erased or deleted since it was read: what was made of it must not
+                    // come back. The others are offered again.
+                    _ => return Ok(()),
+                }
+            }
+            for chain in nodes {
+                let id = shelf.tree.find(chain);
+                if let Some(node) = id.and_then(|id| shelf.tree.nodes.get_mut(&id)) {
+                    node.indexed = true;
+                }
+            }
+            shelf.keep(session, departure);
+            Ok(())
+        })
+    }
+
+    fn verify(&self, _repair: bool) -> Result<Vec<Finding>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Memory {
+    /// Reads a scope; one that was never written is empty.
+    fn in_scope<T>(
+        &self,
+        scope: &str,
+        work: impl FnOnce(&Shelf) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.lock().get(scope) {
+            Some(shelf) => work(shelf),
+            None => work(&Shelf::default()),
+        }
+    }
+}
+
+impl Shelf {
+    fn info(&self, id: SessionId, session: &Session) -> SessionInfo {
+        let standing =
+            self.epochs.iter().filter(|(recorder, known)| *recorder == id && !known.undone);
+        let compressions = u32::try_from(standing.count()).unwrap_or(u32::MAX);
+        SessionInfo { compressions, ..session.info.clone() }
+    }
+
+    fn lineage(&self) -> Lineage {
+        Lineage::new(self.tree.knots().collect())
+    }
+
+    /// Erases all messages that say this; gives how many epochs went.
+    fn erase(&mut self, key: EntryKey) -> Result<u32, StoreError> {
+        let said = self.tree.nodes.values_mut().filter(|node| node.said.key == key);
+        let (mut gone, mut found): (FxHashSet<ContentId>, bool) = <_>::default();
+        for node in said {
+            found = true;
+            let bytes = node.said.bytes.take();
+            node.indexed = true;
+            gone.extend(content::addresses(node.said.text, bytes.as_deref()));
+            for session in self.sessions.values_mut() {
+                if content::made(&session.info.title, bytes.as_deref()) {
+                    session.info.title.clear();
+                }
+            }
+        }
+        if !found {
+            return Err(StoreError::Unknown { id: key.to_string() });
+        }
+        self.rewrites.retain(|(of, _), rewrite| {
+            if *of == key {
+                gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
+            }
+            *of != key
+        });
+        let tree = self.lineage();
+        let before = self.epochs.len();
+        let mut quoting: Vec<Recorded> = Vec::new();
+        self.epochs.retain(|(_, recorded)| {
+            let goes = tree.may_hold(&recorded.epoch.covered, key);
+            if goes {
+                quoting.push(recorded.clone());
+            }
+            !goes
+        });
+        quoting.iter().for_each(|recorded| gone.extend(content::of_epoch(&recorded.epoch)));
+        self.unname(&quoting);
+        let mut needed: FxHashSet<ContentId> = FxHashSet::default();
+        self.epochs.iter().for_each(|(_, kept)| needed.extend(content::of_epoch(&kept.epoch)));
+        for rewrite in self.rewrites.values() {
+            needed.extend([rewrite.original, ContentId::of(&rewrite.with)]);
+        }
+        gone.difference(&needed).for_each(|&id| self.remove(id));
+        self.erased.insert(key);
+        self.seen += 1;
+        Ok(u32::try_from(before - self.epochs.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Deletes a text and its passages.
+    fn remove(&mut self, id: ContentId) {
+        self.originals.remove(&id);
+        let known = &mut self.known;
+        self.passages.retain(|passage| {
+            let stays = passage.kept.original != id && !(passage.own && passage.id == id);
+            if !stays {
+                known.remove(&passage.id);
+            }
+            stays
+        });
+    }
+
+    /// Lets no snapshot name these epochs.
+    fn unname(&mut self, gone: &[Recorded]) {
+        for snapshot in &mut self.snapshots {
+            snapshot.epoch =
+                snapshot.epoch.filter(|id| gone.iter().all(|recorded| recorded.epoch.id != *id));
+        }
+    }
+
+    /// Deletes a session; gives how many messages went.
+    fn delete(&mut self, doomed: SessionId, name: &str) -> u32 {
+        self.snapshots.retain(|snapshot| snapshot.session != name);
+        self.sessions.remove(&doomed);
+        let before = self.lineage();
+        let estate = before.estate(doomed, &self.needed());
+        let after = before.after(&estate);
+        self.leave(&estate, doomed);
+        let keys = self.tree.bury(&estate);
+        let heirs = after.sayers();
+        let held: Vec<(EntryKey, ContentId)> =
+            self.rewrites.values().map(|rewrite| (rewrite.key, rewrite.original)).collect();
+        for (key, original) in held {
+            if let Some(&heir) = heirs.get(&key) {
+                self.hand_over([original], doomed, heir);
+            }
+        }
+        self.rewrites.retain(|(key, _), _| heirs.contains_key(key) || !keys.contains(key));
+        self.inherit(doomed, &after);
+        let mut spare = Vec::new();
+        for (&id, original) in &mut self.originals {
+            if original.held.remove(&doomed) && original.held.is_empty() {
+                spare.push(id);
+            }
+        }
+        spare.into_iter().for_each(|id| self.remove(id));
+        u32::try_from(estate.gone.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The messages that sessions and snapshots lead to.
+    fn needed(&self) -> Vec<(i64, SessionId)> {
+        let heads = self.sessions.iter().map(|(&id, session)| (session.info.head, id));
+        let snapshots = self.snapshots.iter().filter_map(|snapshot| {
+            let (id, _) = self.session(&snapshot.session)?;
+            Some((snapshot.head, id))
+        });
+        heads.chain(snapshots).filter_map(|(head, id)| Some((self.tree.find(head)?, id))).collect()
+    }
+
+    /// Hands over the messages that stay, with their texts.
+    fn leave(&mut self, estate: &Estate, doomed: SessionId) {
+        for &(id, heir) in &estate.left {
+            let Some(node) = self.tree.nodes.get_mut(&id) else { continue };
+            node.session = heir;
+            let texts = content::addresses(node.said.text, node.said.bytes.as_deref());
+            self.hand_over(texts, doomed, heir);
+        }
+    }
+
+    /// Lets another session hold those of these texts that one holds.
+    fn hand_over(
+        &mut self,
+        texts: impl IntoIterator<Item = ContentId>,
+        from: SessionId,
+        heir: SessionId,
+    ) {
+        for id in texts {
+            if let Some(original) = self.originals.get_mut(&id)
+                && original.held.contains(&from)
+            {
+                original.held.insert(heir);
+            }
+        }
+    }
+
+    /// Hands over the epochs whose run stays, and deletes the others.
+    fn inherit(&mut self, doomed: SessionId, after: &Lineage) {
+        let (mut gone, mut texts) = (Vec::new(), Vec::new());
+        self.epochs.retain_mut(|(session, recorded)| {
+            if *session != doomed {
+                return true;
+            }
+            let heir = after.recorder_of(&recorded.epoch.covered);
+            match heir {
+                Some(heir) => {
+                    *session = heir;
+                    texts.push((content::of_epoch(&recorded.epoch), heir));
+                }
+                None => gone.push(recorded.clone()),
+            }
+            heir.is_some()
+        });
+        for (texts, heir) in texts {
+            self.hand_over(texts, doomed, heir);
+        }
+        self.unname(&gone);
+        self.seen += u64::from(!gone.is_empty());
+    }
+}

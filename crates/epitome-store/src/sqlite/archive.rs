@@ -1,0 +1,136 @@
+//! The port for people who look after a store, on disk.
+//!
+//! Invariant: listing reads no message; nothing here is on the way of a request. Called through
+//! [`Archive`].
+
+use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
+use epitome_kernel::{Archive, Departure, Finding, Said, StoreError};
+use rusqlite::params;
+
+use super::journal::number;
+use super::ledger::{MESSAGE, SESSION};
+use super::{Sqlite, delete, epoch, erase, session, shelf, snapshot, tree};
+
+impl Archive for Sqlite {
+    fn sessions(
+        &self,
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => Ok(session::list(connection, scope, skip, most, trashed)?),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
+        self.read(|connection| Ok(session::named(connection, number(connection, scope)?, name)?.1))
+    }
+
+    fn history(
+        &self,
+        scope: &str,
+        head: Chain,
+        from: u32,
+        most: usize,
+    ) -> Result<Vec<Said>, StoreError> {
+        self.read(|connection| {
+            // A scope that was never written has no number; none has this one.
+            let scope = number(connection, scope)?.unwrap_or_default();
+            tree::history(connection, scope, head, from, most)
+        })
+    }
+
+    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
+        self.read(|connection| {
+            let (id, _) = session::named(connection, number(connection, scope)?, session)?;
+            epoch::of_session(connection, id)
+        })
+    }
+
+    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            session::named(connection, Some(ledger.scope), &snapshot.session)?;
+            snapshot::add(connection, ledger, snapshot, keep)
+        })
+    }
+
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => snapshot::list(connection, scope, session),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| snapshot::forget(connection, ledger, id))
+    }
+
+    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let (id, _) = session::named(connection, Some(ledger.scope), session)?;
+            let end = tree::end_of(connection, ledger.scope, head)?;
+            let messages = end.map_or(0, |node| node.place + 1);
+            let newest = "head = ?2, messages = ?3";
+            Ok(ledger.change(connection, &SESSION, id, newest, params![head.0, messages])?)
+        })
+    }
+
+    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let (id, _) = session::named(connection, Some(ledger.scope), session)?;
+            Ok(ledger.change(connection, &SESSION, id, "trashed = ?2", params![trashed])?)
+        })
+    }
+
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError> {
+        let gone =
+            self.record(scope, |connection, ledger| delete::session(connection, ledger, session))?;
+        self.scrub()?;
+        Ok(gone)
+    }
+
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError> {
+        let gone =
+            self.record(scope, |connection, ledger| erase::message(connection, ledger, key))?;
+        self.scrub()?;
+        Ok(gone)
+    }
+
+    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => tree::unindexed(connection, scope, most),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    fn index(
+        &self,
+        scope: &str,
+        messages: &[Chain],
+        departure: &Departure,
+    ) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let mut nodes = Vec::with_capacity(messages.len());
+            for &chain in messages {
+                match tree::find(connection, ledger.scope, chain)? {
+                    Some(node) if tree::has_bytes(connection, node.id)? => nodes.push(node),
+                    // It was erased or deleted since it was read: what was made of it must not
+                    // come back. The others are offered again.
+                    _ => return Ok(()),
+                }
+            }
+            for node in &nodes {
+                ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
+            }
+            let session = nodes.first().map_or(shelf::NO_SESSION, |node| node.session);
+            Ok(shelf::keep(connection, ledger, session, departure)?)
+        })
+    }
+
+    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+        self.examine(repair)
+    }
+}

@@ -1,0 +1,201 @@
+//! Deleting a session for good.
+//!
+//! Invariant: what another session or snapshot leads to stays whole, with all that belongs to it.
+//! Called by [`super::archive`].
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey};
+use rusqlite::{Connection, params};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::fail::Fail;
+use super::ledger::{BRANCH, EPOCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
+use super::session::SessionId;
+use super::{remove, shelf, tree};
+use crate::content;
+use crate::lineage::{Estate, Lineage};
+
+/// Deletes a session; gives how many messages went.
+pub(crate) fn session(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    name: &str,
+) -> Result<u32, Fail> {
+    let (doomed, _) = super::session::named(connection, Some(ledger.scope), name)?;
+    remove::rows(connection, ledger, &SNAPSHOT, "session = ?2", params![name])?;
+    ledger.delete(connection, &SESSION, doomed)?;
+    let before = remove::lineage(connection, ledger.scope)?;
+    let estate = before.estate(doomed, &needed(connection, ledger.scope)?);
+    let after = before.after(&estate);
+    let mut will = Will { connection, ledger, doomed };
+    will.leave(&estate)?;
+    let keys = will.bury(&estate)?;
+    will.rewrites(&keys, &after)?;
+    will.epochs(&after)?;
+    will.marks()?;
+    will.texts()?;
+    remove::from_index(connection)?;
+    Ok(u32::try_from(estate.gone.len()).unwrap_or(u32::MAX))
+}
+
+/// The messages that sessions and snapshots lead to.
+fn needed(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<(i64, SessionId)>> {
+    let heads: Vec<([u8; 16], SessionId)> = connection
+        .prepare_cached(
+            "SELECT head, id FROM session WHERE scope = ?1
+             UNION ALL SELECT snapshot.head, session.id FROM snapshot
+             JOIN session ON session.scope = snapshot.scope AND session.name = snapshot.session
+             WHERE snapshot.scope = ?1",
+        )?
+        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut needed = Vec::new();
+    for (head, session) in heads {
+        needed.extend(tree::find(connection, scope, Chain(head))?.map(|node| (node.id, session)));
+    }
+    Ok(needed)
+}
+
+/// A deletion on its way.
+struct Will<'a> {
+    connection: &'a Connection,
+    ledger: &'a mut Ledger,
+    doomed: SessionId,
+}
+
+impl Will<'_> {
+    /// Hands over the messages that stay, with their texts.
+    fn leave(&mut self, estate: &Estate) -> Result<(), Fail> {
+        for &(id, heir) in &estate.left {
+            self.ledger.change(self.connection, &MESSAGE, id, "session = ?2", params![heir])?;
+            let (raw, text): (Option<[u8; 16]>, [u8; 16]) = self
+                .connection
+                .prepare_cached("SELECT raw, text FROM message WHERE id = ?1")?
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let bytes = raw.map(|raw| remove::bytes(self.connection, self.ledger.scope, raw));
+            let bytes = bytes.transpose()?.flatten();
+            self.hand_over(content::addresses(ContentId(text), bytes.as_deref()), heir)?;
+        }
+        Ok(())
+    }
+
+    /// Lets another session hold those of these texts that this one holds.
+    fn hand_over(
+        &mut self,
+        texts: impl IntoIterator<Item = ContentId>,
+        heir: SessionId,
+    ) -> rusqlite::Result<()> {
+        for id in texts {
+            let held = self
+                .connection
+                .prepare_cached(
+                    "SELECT 1 FROM held WHERE scope = ?1 AND blob = ?2 AND session = ?3",
+                )?
+                .exists(params![self.ledger.scope, id.0, self.doomed])?;
+            if held {
+                self.ledger.insert(self.connection, &HELD, params![id.0, heir], &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the messages that nobody needs; gives what they said.
+    fn bury(&mut self, estate: &Estate) -> Result<FxHashSet<EntryKey>, Fail> {
+        let (mut keys, mut raws) = (FxHashSet::default(), FxHashSet::default());
+        for &id in &estate.gone {
+            let (key, raw): ([u8; 16], Option<[u8; 16]>) = self
+                .connection
+                .prepare_cached("SELECT key, raw FROM message WHERE id = ?1")?
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            keys.insert(EntryKey(key));
+            raws.extend(raw);
+            self.ledger.delete(self.connection, &MESSAGE, id)?;
+        }
+        remove::raw(self.connection, self.ledger, raws)?;
+        let empty = "NOT EXISTS (SELECT 1 FROM message WHERE message.branch = branch.id)";
+        remove::rows(self.connection, self.ledger, &BRANCH, empty, &[])?;
+        Ok(keys)
+    }
+
+    /// Deletes the rewrites of what nobody says any longer, and hands over the others.
+    fn rewrites(&mut self, gone: &FxHashSet<EntryKey>, after: &Lineage) -> Result<(), Fail> {
+        let heirs: FxHashMap<EntryKey, SessionId> = after.sayers();
+        let found: Vec<(i64, [u8; 16], [u8; 16], [u8; 16])> = self
+            .connection
+            .prepare_cached("SELECT rowid, key, text, original FROM rewrite WHERE scope = ?1")?
+            .query_map([self.ledger.scope], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        for (row, key, text, original) in found {
+            match heirs.get(&EntryKey(key)) {
+                Some(&heir) => self.hand_over([ContentId(text), ContentId(original)], heir)?,
+                None if gone.contains(&EntryKey(key)) => {
+                    self.ledger.delete(self.connection, &REWRITE, row)?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over the epochs whose run stays, and deletes the others.
+    fn epochs(&mut self, after: &Lineage) -> Result<(), Fail> {
+        let mut went = false;
+        for (row, session, epoch) in remove::epochs(self.connection, self.ledger.scope)? {
+            if session != self.doomed {
+                continue;
+            }
+            match after.recorder_of(&epoch.covered) {
+                Some(heir) => {
+                    let heir_of = "session = ?2";
+                    self.ledger.change(self.connection, &EPOCH, row, heir_of, params![heir])?;
+                    self.hand_over(content::of_epoch(&epoch), heir)?;
+                }
+                None => {
+                    remove::epoch(self.connection, self.ledger, row, epoch.id)?;
+                    went = true;
+                }
+            }
+        }
+        self.ledger.seen += i64::from(went);
+        Ok(())
+    }
+
+    /// Leaves its marks to nobody: its number may be given to another session.
+    fn marks(&mut self) -> Result<(), Fail> {
+        let marks: Vec<i64> = self
+            .connection
+            .prepare_cached("SELECT id FROM mark WHERE scope = ?1 AND session = ?2")?
+            .query_map(params![self.ledger.scope, self.doomed], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for mark in marks {
+            let nobody = params![shelf::NO_SESSION];
+            self.ledger.change(self.connection, &MARK, mark, "session = ?2", nobody)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of all texts, and deletes those that nobody holds.
+    fn texts(&mut self) -> Result<(), Fail> {
+        let held: Vec<[u8; 16]> = self
+            .connection
+            .prepare_cached("SELECT blob FROM held WHERE session = ?1")?
+            .query_map([self.doomed], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        remove::rows(self.connection, self.ledger, &HELD, "session = ?2", params![self.doomed])?;
+        for id in held {
+            let needed = self
+                .connection
+                .prepare_cached(
+                    "SELECT 1 FROM held WHERE scope = ?1 AND blob = ?2
+                     UNION ALL SELECT 1 FROM passage
+                     WHERE scope = ?1 AND text_id = ?2 AND holder = ?2 AND original != ?2",
+                )?
+                .exists(params![self.ledger.scope, id])?;
+            if !needed {
+                remove::text(self.connection, self.ledger, ContentId(id))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Erasing a message: its content goes wherever it is kept, its place stays.
+//!
+//! Invariant: afterwards no page of the file holds what it said. Called by [`super::archive`].
+
+use epitome_kernel::StoreError;
+use epitome_kernel::types::{ContentId, EntryKey};
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashSet;
+
+use super::fail::Fail;
+use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
+use super::{epoch, remove};
+use crate::content;
+
+/// Erases all messages that say this; gives how many epochs went.
+pub(crate) fn message(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    key: EntryKey,
+) -> Result<u32, Fail> {
+    let scope = ledger.scope;
+    let messages: Vec<(i64, Option<[u8; 16]>, [u8; 16])> = connection
+        .prepare_cached("SELECT id, raw, text FROM message WHERE scope = ?1 AND key = ?2")?
+        .query_map(params![scope, key.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    if messages.is_empty() {
+        return Err(StoreError::Unknown { id: key.to_string() }.into());
+    }
+    let mut gone: FxHashSet<ContentId> = FxHashSet::default();
+    let raws: FxHashSet<[u8; 16]> = messages.iter().filter_map(|(_, raw, _)| *raw).collect();
+    for (_, raw, text) in &messages {
+        let bytes = raw.map(|raw| remove::bytes(connection, scope, raw)).transpose()?.flatten();
+        gone.extend(content::addresses(ContentId(*text), bytes.as_deref()));
+        untitle(connection, ledger, bytes.as_deref())?;
+    }
+    for (id, ..) in messages {
+        ledger.change(connection, &MESSAGE, id, "raw = NULL, indexed = 1", &[])?;
+    }
+    remove::raw(connection, ledger, raws)?;
+    for rewrite in epoch::rewrites(connection, scope, &[key])? {
+        gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
+    }
+    remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
+    let (went, quoting) = epochs(connection, ledger, key)?;
+    gone.extend(quoting);
+    let needed = needed(connection, scope)?;
+    for &id in gone.difference(&needed) {
+        remove::text(connection, ledger, id)?;
+    }
+    remove::from_index(connection)?;
+    ledger.insert(connection, &ERASED, params![key.0], &[])?;
+    ledger.seen += 1;
+    Ok(went)
+}
+
+/// Deletes the epochs whose run may hold the message: how many, and the addresses of their texts.
+fn epochs(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    key: EntryKey,
+) -> Result<(u32, FxHashSet<ContentId>), Fail> {
+    let tree = remove::lineage(connection, ledger.scope)?;
+    let (mut went, mut texts) = (0, FxHashSet::default());
+    for (row, _, epoch) in remove::epochs(connection, ledger.scope)? {
+        if tree.may_hold(&epoch.covered, key) {
+            remove::epoch(connection, ledger, row, epoch.id)?;
+            texts.extend(content::of_epoch(&epoch));
+            went += 1;
+        }
+    }
+    Ok((went, texts))
+}
+
+/// The texts that epochs and rewrites which stay refer to.
+fn needed(connection: &Connection, scope: i64) -> Result<FxHashSet<ContentId>, Fail> {
+    let mut needed = FxHashSet::default();
+    for (.., epoch) in remove::epochs(connection, scope)? {
+        needed.extend(content::of_epoch(&epoch));
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT text, original FROM rewrite WHERE scope = ?1")?;
+    let mut rows = statement.query([scope])?;
+    while let Some(row) = rows.next()? {
+        needed.extend([ContentId(row.get(0)?), ContentId(row.get(1)?)]);
+    }
+    Ok(needed)
+}
+
+/// Takes the titles away that were made of a message.
+fn untitle(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    bytes: Option<&[u8]>,
+) -> rusqlite::Result<()> {
+    let titles: Vec<(i64, String)> = connection
+        .prepare_cached("SELECT id, title FROM session WHERE scope = ?1 AND title != ''")?
+        .query_map([ledger.scope], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (id, title) in titles {
+        if content::made(&title, bytes) {
+            ledger.change(connection, &SESSION, id, "title = ''", &[])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Checking a store: nothing that was recorded may be missing or altered without being named.
+//!
+//! Invariant: only what can be derived anew is ever mended, and mending never hides a loss: it
+//! changes rows without their ledger, which agrees again only if they are as they were. Called by
+//! [`super::archive`].
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Recorded};
+use epitome_kernel::{Finding, StoreError};
+use rusqlite::{Connection, Row, params};
+use rustc_hash::FxHashMap;
+
+use super::fail::Fail;
+use super::ledger::{self, Ledger};
+use super::{Sqlite, epoch, fulltext, schema, tree};
+
+/// What to do about what cannot be derived.
+const RESTORE: &str = "restore a backup, or export what can be read into a new store";
+
+/// What to do about what can.
+const REPAIR: &str = "run it again with `--repair`";
+
+impl Sqlite {
+    /// Checks everything, in all scopes.
+    pub(super) fn examine(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+        let mut link = self.lock();
+        let whole = |connection: &mut Connection| -> Result<Vec<Finding>, Fail> {
+            let behavior = match repair {
+                true => rusqlite::TransactionBehavior::Immediate,
+                false => rusqlite::TransactionBehavior::Deferred,
+            };
+            let transaction = connection.transaction_with_behavior(behavior)?;
+            let mut check = Check { connection: &transaction, repair, findings: Vec::new() };
+            check.file();
+            check.attempt("the tables", Check::schema);
+            let scopes = check.attempt("the scopes", |check| Ok(ledger::scopes(check.connection)?));
+            for name in scopes.unwrap_or_default() {
+                check.scope(&name);
+            }
+            check.attempt("the index", Check::index);
+            let findings = check.findings;
+            transaction.commit()?;
+            Ok(findings)
+        };
+        whole(&mut link.connection).map_err(|fail| fail.at(&self.path, "cannot be checked"))
+    }
+}
+
+/// A verification on its way.
+struct Check<'a> {
+    connection: &'a Connection,
+    repair: bool,
+    findings: Vec<Finding>,
+}
+
+impl Check<'_> {
+    /// Names something that cannot be derived.
+    fn lost(&mut self, what: String) {
+        self.findings.push(Finding { what, repaired: false, remedy: RESTORE.to_owned() });
+    }
+
+    /// Names something that can; `mend` is asked to where that is wanted.
+    fn derived(
+        &mut self,
+        what: String,
+        mend: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), Fail> {
+        if self.repair {
+            mend(self.connection)?;
+        }
+        let remedy = if self.repair { "" } else { REPAIR }.to_owned();
+        self.findings.push(Finding { what, repaired: self.repair, remedy });
+        Ok(())
+    }
+
+    /// Runs a check; that it cannot be run is a finding too.
+    fn attempt<T>(
+        &mut self,
+        place: &str,
+        check: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Option<T> {
+        match check(self) {
+            Ok(result) => Some(result),
+            Err(Fail::Sql(error)) => {
+                self.lost(format!("{place} cannot be read: {error}"));
+                None
+            }
+            Err(Fail::Port(error)) => {
+                self.lost(format!("{place}: {error}"));
+                None
+            }
+        }
+    }
+
+    /// The file itself, as the database sees it.
+    fn file(&mut self) {
+        let found = self.attempt("the file", |check| {
+            let mut statement = check.connection.prepare("PRAGMA integrity_check")?;
+            let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+            Ok(lines.collect::<rusqlite::Result<Vec<_>>>()?)
+        });
+        for line in found.into_iter().flatten().filter(|line| line != "ok") {
+            self.lost(format!("the file: {line}"));
+        }
+    }
+
+    /// The tables are those that this program makes.
+    fn schema(&mut self) -> Result<(), Fail> {
+        if schema::tables(self.connection)? != schema::expected()? {
+            self.lost("the tables are not as this program made them".to_owned());
+        }
+        Ok(())
+    }
+
+    fn scope(&mut self, name: &str) {
+        let found = self.attempt(name, |check| Ok(Ledger::find(check.connection, name)?));
+        let Some(Some(ledger)) = found else { return };
+        let scope = ledger.scope;
+        let checks: [fn(&mut Self, i64) -> Result<(), Fail>; 6] = [
+            Self::contents,
+            Self::passages,
+            Self::messages,
+            Self::sessions,
+            Self::epochs,
+            Self::references,
+        ];
+        for check in checks {
+            self.attempt(&format!("the scope `{name}`"), |this| check(this, scope));
+        }
+        self.attempt(&format!("the ledger of `{name}`"), |check| {
+            if ledger.recounted(check.connection)? != ledger {
+                check.lost(format!("`{name}`: the records are not those that were written"));
+            }
+            Ok(())
+        });
+    }
+
+    /// Calls `each` with the rows that a query gives for a scope.
+    fn rows(
+        &mut self,
+        sql: &str,
+        scope: i64,
+        mut each: impl FnMut(&mut Self, &Row<'_>) -> Result<(), Fail>,
+    ) -> Result<(), Fail> {
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([scope])?;
+        while let Some(row) = rows.next()? {
+            each(self, row)?;
+        }
+        Ok(())
+    }
+
+    /// Every text and every encoded message is what its address says.
+    fn contents(&mut self, scope: i64) -> Result<(), Fail> {
+        let texts = "SELECT id, CAST(text AS BLOB) FROM blob WHERE scope = ?1";
+        let raw = "SELECT id, bytes FROM raw WHERE scope = ?1";
+        for (what, sql) in [("text", texts), ("message", raw)] {
+            self.rows(sql, scope, |check, row| {
+                let id = ContentId(row.get(0)?);
+                if ContentId::of_bytes(row.get_ref(1)?.as_blob().unwrap_or_default()) != id {
+                    check.lost(format!("the {what} {id} is not what its address says"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Every passage stands where it is said to.
+    fn passages(&mut self, scope: i64) -> Result<(), Fail> {
+        let sql = "SELECT passage.id, text_id, start, length, blob.text FROM passage
+            LEFT JOIN blob ON blob.scope = passage.scope AND blob.id = holder
+            WHERE passage.scope = ?1 ORDER BY holder";
+        self.rows(sql, scope, |check, row| {
+            let (start, length): (u32, u32) = (row.get(2)?, row.get(3)?);
+            let range = start as usize..start.saturating_add(length) as usize;
+            let text: Option<String> = row.get(4)?;
+            let piece = text.as_deref().and_then(|text| text.get(range));
+            if piece.map(ContentId::of) != Some(ContentId(row.get(1)?)) {
+                let id: i64 = row.get(0)?;
+                check.lost(format!("the passage {id} does not stand in its original"));
+            }
+            Ok(())
+        })
+    }
+
+    /// Every message follows its parent, and its branch says so too.
+    fn messages(&mut self, scope: i64) -> Result<(), Fail> {
+        let mut before: FxHashMap<i64, (Chain, i64, u32)> = FxHashMap::default();
+        let sql = "SELECT message.id, chain, message.parent, branch, place, key, raw,
+                raw.id, branch.parent, branch.start
+            FROM message LEFT JOIN raw ON raw.scope = message.scope AND raw.id = message.raw
+            LEFT JOIN branch ON branch.id = message.branch
+            WHERE message.scope = ?1 ORDER BY message.id";
+        self.rows(sql, scope, |check, row| {
+            let (id, chain) = (row.get::<_, i64>(0)?, Chain(row.get(1)?));
+            let (branch, place): (i64, u32) = (row.get(3)?, row.get(4)?);
+            let key = EntryKey(row.get(5)?);
+            let parent = match row.get::<_, Option<i64>>(2)? {
+                None => Some((Chain::default(), None, None)),
+                Some(parent) => before
+                    .get(&parent)
+                    .map(|&(chain, branch, place)| (chain, Some(branch), Some(place))),
+            };
+            let (above, start): (Option<i64>, Option<u32>) = (row.get(8)?, row.get(9)?);
+            let sound = parent.is_some_and(|(chain_before, branch_before, place_before)| {
+                let begins = start == Some(place) && above == branch_before;
+                chain_before.then(key) == chain
+                    && place == place_before.map_or(0, |before| before + 1)
+                    && (begins || branch_before == Some(branch) && start < Some(place))
+            });
+            let (raw, found): (Option<[u8; 16]>, Option<[u8; 16]>) = (row.get(6)?, row.get(7)?);
+            if !sound {
+                check.lost(format!("the message {key} at {place} does not follow another"));
+            }
+            if raw != found {
+                check.lost(format!("the bytes of the message {key} at {place} are missing"));
+            }
+            before.insert(id, (chain, branch, place));
+            Ok(())
+        })
+    }
+
+    /// Every session ends with a message that is there, at the place that it says.
+    fn sessions(&mut self, scope: i64) -> Result<(), Fail> {
+        let sql = "SELECT id, name, head, messages FROM session WHERE scope = ?1";
+        self.rows(sql, scope, |check, row| {
+            let (id, name): (i64, String) = (row.get(0)?, row.get(1)?);
+            let (head, messages) = (Chain(row.get(2)?), row.get::<_, u32>(3)?);
+            let end = tree::find(check.connection, scope, head)?;
+            if end.is_none() && head != Chain::default() {
+                check.lost(format!("the newest message of the session `{name}` is missing"));
+                return Ok(());
+            }
+            let there = end.map_or(0, |node| node.place + 1);
+            if there == messages {
+                return Ok(());
+            }
+            let what = format!("the session `{name}` counts {messages} messages, not {there}");
+            check.derived(what, |connection| {
+                let sql = "UPDATE session SET messages = ?2 WHERE id = ?1";
+                connection.execute(sql, params![id, there]).map(|_| ())
+            })
+        })
+    }
+
+    /// Every epoch is what its id says, and taken back if its marks say so.
+    fn epochs(&mut self, scope: i64) -> Result<(), Fail> {
+        let mut marked: FxHashMap<[u8; 16], bool> = FxHashMap::default();
+        let marks = "SELECT target, kind = 'undo' FROM mark
+            WHERE scope = ?1 AND kind IN ('undo', 'redo') ORDER BY id";
+        self.rows(marks, scope, |_, row| {
+            marked.insert(row.get(0)?, row.get(1)?);
+            Ok(())
+        })?;
+        let sql = format!("{} FROM epoch WHERE scope = ?1", epoch::COLUMNS);
+        self.rows(&sql, scope, |check, row| {
+            let row_id: i64 = row.get(0)?;
+            let Recorded { epoch, undone } = match epoch::recorded(check.connection, row) {
+                Ok(recorded) => recorded,
+                Err(Fail::Port(error)) => {
+                    check.lost(error.to_string());
+                    return Ok(());
+                }
+                Err(fail) => return Err(fail),
+            };
+            if epoch.hash() != epoch.id {
+                check.lost(format!("the epoch {} is not what its id says", epoch.id));
+            }
+            let said = marked.get(&epoch.id.0).copied().unwrap_or_default();
+            if said == undone {
+                return Ok(());
+            }
+            let what = format!("the epoch {} is not marked as it stands", epoch.id);
+            check.derived(what, |connection| {
+                let sql = "UPDATE epoch SET undone = ?2 WHERE id = ?1";
+                connection.execute(sql, params![row_id, said]).map(|_| ())
+            })
+        })
+    }
+
+    /// What rewrites refer to is there.
+    fn references(&mut self, scope: i64) -> Result<(), Fail> {
+        let sql = "SELECT key, part FROM rewrite WHERE scope = ?1 AND NOT EXISTS
+            (SELECT 1 FROM blob WHERE blob.scope = rewrite.scope AND blob.id = rewrite.text)";
+        self.rows(sql, scope, |check, row| {
+            let (key, part): (_, u32) = (EntryKey(row.get(0)?), row.get(1)?);
+            check.lost(format!("what part {part} of the message {key} is sent as is missing"));
+            Ok(())
+        })
+    }
+
+    /// The full-text index knows every passage by its terms, and nothing else.
+    fn index(&mut self) -> Result<(), Fail> {
+        if fulltext::is_sound(self.connection)? {
+            return Ok(());
+        }
+        let what = "the full-text index does not agree with the passages".to_owned();
+        self.derived(what, fulltext::rebuild)
+    }
+}

@@ -1,0 +1,252 @@
+//! What every journal must do, run against each of them.
+
+use epitome_kernel::types::{Chain, ContentId, Mark};
+use epitome_kernel::{Archive, Commit, Departure, StoreError};
+
+use crate::common::each_archive;
+use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say};
+
+#[track_caller]
+fn check_known(store: &dyn Archive, texts: &[&str], expected: Option<(usize, &str)>) {
+    let found = store.known(SCOPE, &chains(texts)).unwrap();
+    let found = found.as_ref().map(|(index, session)| (*index, session.as_str()));
+    assert_eq!(found, expected, "{texts:?}");
+}
+
+#[track_caller]
+fn check_history(store: &dyn Archive, texts: &[&str]) {
+    let found = store.history(SCOPE, chain(texts), 0, usize::MAX).unwrap();
+    assert_eq!(found, batch(&[], texts).said);
+}
+
+#[test]
+fn a_history_comes_back_as_it_was_said() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b", "c"]);
+        say(store, "one", &["a", "b", "c"], &["d"]);
+        check_history(store, &["a", "b", "c", "d"]);
+        check_history(store, &["a", "b"]);
+        let page = store.history(SCOPE, chain(&["a", "b", "c", "d"]), 1, 2).unwrap();
+        assert_eq!(page, batch(&["a"], &["b", "c"]).said);
+        assert_eq!(store.history(SCOPE, chain(&["a", "b"]), 2, 9).unwrap(), []);
+        assert_eq!(store.history(SCOPE, Chain::default(), 0, 9).unwrap(), []);
+        let error = store.history(SCOPE, chain(&["x"]), 0, 9).unwrap_err();
+        assert!(error.to_string().contains("is not recorded"), "{error}");
+        let error = store.history("elsewhere", chain(&["a"]), 0, 9).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    });
+}
+
+#[test]
+fn the_deepest_known_history_is_found_with_its_session() {
+    each_archive(|store| {
+        check_known(store, &["a"], None);
+        say(store, "one", &[], &["a", "b", "c"]);
+        check_known(store, &["a", "b", "c", "d"], Some((2, "one")));
+        check_known(store, &["a", "x"], Some((0, "one")));
+        check_known(store, &["x", "b"], None);
+        // A session that shares an opening, and the one whose newest message it is.
+        say(store, "two", &["a", "b"], &["e"]);
+        check_known(store, &["a", "b", "e"], Some((2, "two")));
+        check_known(store, &["a", "b", "f"], Some((1, "one")));
+        say(store, "three", &["a", "b"], &[]);
+        check_known(store, &["a", "b", "f"], Some((1, "three")));
+        assert_eq!(store.known("elsewhere", &chains(&["a"])).unwrap(), None);
+        assert_eq!(store.known(SCOPE, &[]).unwrap(), None);
+        assert_eq!(store.known(SCOPE, &[Chain::default()]).unwrap(), None);
+        let mut with_empty = chains(&["a", "b", "g", "h", "i", "j", "k", "l"]);
+        with_empty.insert(0, Chain::default());
+        assert_eq!(store.known(SCOPE, &with_empty).unwrap(), Some((2, "three".into())));
+    });
+}
+
+#[test]
+fn branches_share_what_they_have_in_common() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b", "c", "d"]);
+        say(store, "one", &["a", "b"], &["x", "y"]);
+        say(store, "one", &["a", "b", "x"], &["z"]);
+        say(store, "two", &["a", "b", "c"], &["d", "e"]);
+        for texts in [
+            &["a", "b", "c", "d", "e"][..],
+            &["a", "b", "x", "y"],
+            &["a", "b", "x", "z"],
+            &["a", "b", "c", "d"],
+        ] {
+            check_history(store, texts);
+        }
+        let page = store.history(SCOPE, chain(&["a", "b", "x", "z"]), 1, 2).unwrap();
+        assert_eq!(page, batch(&["a"], &["b", "x"]).said);
+        let session = store.session(SCOPE, "one").unwrap();
+        assert_eq!((session.messages, session.head), (4, chain(&["a", "b", "x", "z"])));
+    });
+}
+
+#[test]
+fn known_messages_are_passed_over() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b"]);
+        let mut again = batch(&[], &["a", "b", "c"]);
+        again.said[0].bytes = Some(b"other bytes of the same message".to_vec());
+        store.append(SCOPE, "one", &again).unwrap();
+        check_history(store, &["a", "b", "c"]);
+    });
+}
+
+#[test]
+fn what_does_not_follow_is_refused_whole() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a"]);
+        let before = store.session(SCOPE, "one").unwrap();
+        let mut gap = batch(&["a"], &["b", "c"]);
+        gap.said.remove(0);
+        let mut place = batch(&["a"], &["b"]);
+        place.said[0].place = 7;
+        let mut late = batch(&["a"], &["b", "c"]);
+        late.said[1].place = 7;
+        let unknown = batch(&["a", "nobody said this"], &["c"]);
+        for wrong in [gap, place, late, unknown] {
+            let error = store.append(SCOPE, "one", &wrong).unwrap_err();
+            assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+            assert!(store.append(SCOPE, "new", &wrong).is_err());
+        }
+        assert_eq!(store.session(SCOPE, "one").unwrap(), before);
+        assert_eq!(store.sessions(SCOPE, 0, 9, true).unwrap().len(), 1);
+        check_known(store, &["a", "b"], Some((0, "one")));
+    });
+}
+
+#[test]
+fn a_session_sums_up_its_requests() {
+    each_archive(|store| {
+        let mut first = batch(&[], &["a"]);
+        first.turn.title = String::new();
+        store.append(SCOPE, "one", &first).unwrap();
+        say(store, "one", &["a"], &["b"]);
+        let mut last = batch(&["a", "b"], &["c"]);
+        last.turn.model = None;
+        last.turn.title = "another title".into();
+        last.turn.tokens = [u64::MAX, 7];
+        last.turn.limit = u64::MAX;
+        last.turn.rent = 2.25;
+        store.append(SCOPE, "one", &last).unwrap();
+        let info = store.session(SCOPE, "one").unwrap();
+        assert_eq!(info.title, "a");
+        assert_eq!(info.model.as_deref(), Some("model-1"));
+        assert_eq!((info.messages, info.turns), (3, 3));
+        assert_eq!((info.tokens, info.total), ([u64::MAX, 7], [u64::MAX, 127]));
+        assert_eq!(info.limit, u64::MAX);
+        assert_eq!((info.started.as_str(), info.last.as_str()), (&*first.at, &*last.at));
+        assert_eq!(store.rent(SCOPE, "one").unwrap(), 2.25);
+        assert_eq!(store.rent(SCOPE, "none").unwrap(), 0.0);
+        assert_eq!(store.rent("elsewhere", "one").unwrap(), 0.0);
+    });
+}
+
+#[test]
+fn a_rewrite_is_recorded_once() {
+    each_archive(|store| {
+        let mut first = batch(&[], &["long", "other"]);
+        first.rewrites = vec![rewrite("long", "see there"), rewrite("other", "see here")];
+        first.departure = departure(&["long"]);
+        store.append(SCOPE, "one", &first).unwrap();
+        let mut second = batch(&["long", "other"], &["c"]);
+        second.rewrites = vec![rewrite("long", "something else")];
+        store.append(SCOPE, "one", &second).unwrap();
+        let found = store.rewrites(SCOPE, &keys(&["c", "other", "long", "other"])).unwrap();
+        assert_eq!(found, [rewrite("other", "see here"), rewrite("long", "see there")]);
+        assert_eq!(store.rewrites("elsewhere", &keys(&["long"])).unwrap(), []);
+    });
+}
+
+#[test]
+fn an_epoch_comes_back_as_it_was_committed() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b", "c"]);
+        let (first, second) = (epoch(&["a", "b"], "they spoke"), epoch(&["b", "c"], "and more"));
+        let commit = store.commit(SCOPE, "one", &first, &departure(&["a", "b"]), 0).unwrap();
+        assert_eq!(commit, Commit::Done(1));
+        let late = store.commit(SCOPE, "one", &second, &Departure::default(), 0).unwrap();
+        assert_eq!(late, Commit::Behind);
+        assert_eq!(store.epochs_of(SCOPE, "one").unwrap().len(), 1);
+        store.commit(SCOPE, "one", &second, &Departure::default(), 1).unwrap();
+        let found = store.epochs(SCOPE, &keys(&["c", "b", "a", "b"])).unwrap();
+        let epochs: Vec<_> = found.recorded.iter().map(|recorded| &recorded.epoch).collect();
+        assert_eq!((epochs, found.seen), (vec![&first, &second], 2));
+        let found = store.epochs(SCOPE, &keys(&["a", "c"])).unwrap();
+        assert_eq!(found.recorded.len(), 1);
+        assert_eq!(store.epochs("elsewhere", &keys(&["a"])).unwrap(), <_>::default());
+        assert_eq!(store.session(SCOPE, "one").unwrap().compressions, 2);
+    });
+}
+
+#[test]
+fn a_commit_is_refused_without_a_session_or_under_a_wrong_id() {
+    each_archive(|store| {
+        let right = epoch(&["a"], "s");
+        let error = store.commit(SCOPE, "one", &right, &Departure::default(), 0).unwrap_err();
+        assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
+        say(store, "one", &[], &["a"]);
+        let mut wrong = right;
+        wrong.number += 1;
+        let error = store.commit(SCOPE, "one", &wrong, &Departure::default(), 0).unwrap_err();
+        assert!(error.to_string().contains("is not what its id says"), "{error}");
+        assert_eq!(store.seen(SCOPE).unwrap(), 0);
+    });
+}
+
+#[test]
+fn what_is_taken_back_can_be_done_again() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b"]);
+        let epoch = epoch(&["a", "b"], "s");
+        store.commit(SCOPE, "one", &epoch, &Departure::default(), 0).unwrap();
+        let undone = || store.epochs_of(SCOPE, "one").unwrap()[0].undone;
+        for (mark, expected) in [(Mark::Undo(epoch.id), true), (Mark::Redo(epoch.id), false)] {
+            let before = store.seen(SCOPE).unwrap();
+            store.mark(SCOPE, "one", &mark, "now").unwrap();
+            assert_eq!(undone(), expected);
+            assert_eq!(store.seen(SCOPE).unwrap(), before + 1);
+            let compressions = store.session(SCOPE, "one").unwrap().compressions;
+            assert_eq!(compressions, u32::from(!expected));
+            let error = store.mark(SCOPE, "one", &mark, "now").unwrap_err();
+            assert!(matches!(error, StoreError::NothingToMark { .. }), "{error}");
+        }
+        let unknown = Mark::Undo(ContentId([9; 16]));
+        let error = store.mark(SCOPE, "one", &unknown, "now").unwrap_err();
+        assert!(error.to_string().contains("there is no epoch 09090909"), "{error}");
+        let error = store.mark(SCOPE, "on", &Mark::Undo(epoch.id), "now").unwrap_err();
+        assert!(error.to_string().contains("no session `on`; did you mean `one`?"), "{error}");
+        assert_eq!(store.seen(SCOPE).unwrap(), 3);
+    });
+}
+
+#[test]
+fn pins_hold_in_the_whole_scope() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b"]);
+        say(store, "two", &[], &["c"]);
+        for text in ["a", "b", "a"] {
+            store.mark(SCOPE, "one", &Mark::Pin(key(text)), "now").unwrap();
+        }
+        assert_eq!(store.epochs(SCOPE, &[]).unwrap().pins, keys(&["b", "a"]));
+        store.mark(SCOPE, "two", &Mark::Unpin(key("b")), "now").unwrap();
+        assert_eq!(store.epochs(SCOPE, &[]).unwrap().pins, keys(&["a"]));
+        let error = store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap_err();
+        assert!(error.to_string().contains("is not pinned"), "{error}");
+        assert_eq!(store.epochs("elsewhere", &[]).unwrap().pins, []);
+    });
+}
+
+#[test]
+fn scopes_share_nothing() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b"]);
+        store.append("other", "one", &batch(&[], &["a"])).unwrap();
+        assert_eq!(store.known("other", &chains(&["a", "b"])).unwrap(), Some((0, "one".into())));
+        assert_eq!(store.session("other", "one").unwrap().messages, 1);
+        assert!(store.append("other", "one", &batch(&["a", "b"], &["c"])).is_err());
+        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
+        assert_eq!(store.seen("other").unwrap(), 0);
+    });
+}

@@ -1,0 +1,157 @@
+//! Messages, batches and epochs for the tests of the journal.
+
+use epitome_kernel::types::{
+    Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, Op, PartId,
+    Plan, Purpose, Rewrite, Role, Snapshot,
+};
+use epitome_kernel::{Batch, Blob, Departure, Journal, Said, Turn};
+
+/// The scope of most tests.
+pub(crate) const SCOPE: &str = "local/default";
+
+/// What a message with this text says.
+pub(crate) fn key(text: &str) -> EntryKey {
+    EntryKey(ContentId::of(&format!("user: {text}")).0)
+}
+
+/// The keys of a history.
+pub(crate) fn keys(texts: &[&str]) -> Vec<EntryKey> {
+    texts.iter().map(|text| key(text)).collect()
+}
+
+/// The history of these texts.
+pub(crate) fn chain(texts: &[&str]) -> Chain {
+    Chain::of(&keys(texts))
+}
+
+/// Every history that leads to these texts, shortest first.
+pub(crate) fn chains(texts: &[&str]) -> Vec<Chain> {
+    (1..=texts.len()).map(|end| chain(&texts[..end])).collect()
+}
+
+/// The bytes of a message.
+pub(crate) fn bytes(text: &str) -> Vec<u8> {
+    format!(r#"{{"role":"user","content":"{text}"}}"#).into_bytes()
+}
+
+/// The batch that brings these texts behind others.
+pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
+    let all: Vec<&str> = before.iter().chain(new).copied().collect();
+    let said = (before.len()..all.len()).map(|place| Said {
+        chain: chain(&all[..=place]),
+        key: key(all[place]),
+        place: u32::try_from(place).unwrap(),
+        role: if place % 2 == 0 { Role::User } else { Role::Assistant },
+        bytes: Some(bytes(all[place])),
+        text: ContentId::of(all[place]),
+        tokens: all[place].len() as u64,
+        at: (place % 3 > 0).then(|| format!("2026-01-01T00:00:{place:02}Z")),
+    });
+    Batch {
+        after: chain(before),
+        said: said.collect(),
+        turn: Turn {
+            format: "anthropic".into(),
+            model: Some("model-1".into()),
+            title: all.first().copied().unwrap_or_default().into(),
+            tokens: [100, 60],
+            limit: 200_000,
+            rent: 0.5,
+        },
+        at: format!("2026-01-01T00:01:{:02}Z", all.len() % 60),
+        ..Batch::default()
+    }
+}
+
+/// Records a request.
+pub(crate) fn say(store: &(impl Journal + ?Sized), session: &str, before: &[&str], new: &[&str]) {
+    store.append(SCOPE, session, &batch(before, new)).unwrap();
+}
+
+/// An epoch over a run.
+pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
+    let part = PartId { entry: EntryId(0), part: 0 };
+    let covers = (0..u32::try_from(run.len()).unwrap()).map(EntryId).collect();
+    let list = ContentId::of(&format!("list of {}", run.join(" ")));
+    let mut epoch = Epoch {
+        id: ContentId([0; 16]),
+        parent: None,
+        covered: Covered {
+            first: key(run[0]),
+            len: u32::try_from(run.len()).unwrap(),
+            chain: chain(run),
+        },
+        plan: Plan {
+            ops: vec![
+                Op::Replace { part, with: format!("digest of {}", run[0]), how: How::Digest },
+                Op::Summarize(Checkpoint {
+                    id: list,
+                    covers,
+                    text: summary.into(),
+                    level: Level::Detailed,
+                }),
+                Op::Insert { after: None, role: Role::User, text: "a note".into() },
+                Op::Drop { entries: vec![EntryId(1)] },
+            ],
+            reason: "the window is filling".into(),
+        },
+        cause: Cause::Soft,
+        number: 1,
+        tokens: [u64::MAX, 300],
+        confidence: 0.9,
+        profile: "default".into(),
+        config: "c0ffee".into(),
+        at: "2026-01-01T00:02:00Z".into(),
+    };
+    epoch.id = epoch.hash();
+    epoch
+}
+
+/// What an epoch over a run takes out.
+pub(crate) fn departure(run: &[&str]) -> Departure {
+    let blob =
+        |text: String, source: &str| Blob { id: ContentId::of(&text), source: source.into(), text };
+    let mut departure = Departure {
+        blobs: vec![blob(format!("list of {}", run.join(" ")), "e0-e9")],
+        ..Departure::default()
+    };
+    for (place, text) in (0..).zip(run) {
+        let (entry, source) = (EntryId(place), format!("e{place} user"));
+        departure.blobs.push(blob((*text).into(), &source));
+        departure.sources.push((entry, ContentId::of(text), source));
+        departure.passages.push(epitome_kernel::types::Passage { entry, text: (*text).into() });
+    }
+    departure
+}
+
+/// A rewrite of a message.
+pub(crate) fn rewrite(text: &str, with: &str) -> Rewrite {
+    Rewrite {
+        key: key(text),
+        part: 0,
+        with: with.into(),
+        how: How::Offload,
+        original: ContentId::of(text),
+        tool: "read_file".into(),
+        tokens: [900, 20],
+    }
+}
+
+/// A snapshot of a history.
+pub(crate) fn snapshot(id: &str, session: &str, purpose: Purpose, texts: &[&str]) -> Snapshot {
+    Snapshot {
+        id: id.into(),
+        session: session.into(),
+        name: (purpose == Purpose::Recovery).then(|| format!("by hand: {id}")),
+        purpose,
+        at: "2026-01-01T00:03:00Z".into(),
+        messages: u32::try_from(texts.len()).unwrap(),
+        checkpoints: 1,
+        tokens: [500, 100],
+        limit: u64::MAX,
+        model: None,
+        profile: "default".into(),
+        head: chain(texts),
+        epoch: None,
+    }
+}
