@@ -32,7 +32,7 @@ pub struct Figures {
     pub format: Format,
     /// The model whose counts and prices hold.
     pub model: Option<String>,
-    /// The limit that the last prompt was held to, in tokens.
+    /// The limit that the last request was held to, in tokens.
     pub limit: u64,
     /// Requests, those that were refused included.
     pub turns: usize,
@@ -165,11 +165,11 @@ impl Figures {
     /// Adds a turn.
     pub(crate) fn add(&mut self, turn: &Turn) {
         self.turns += 1;
+        self.limit = turn.limit;
         if let Some(reason) = turn.refused.clone() {
             self.refused.push(Refusal { turn: turn.turn, reason });
             return;
         }
-        self.limit = turn.limit;
         self.oversized += usize::from(turn.tokens_sent > turn.limit);
         self.tokens_raw += turn.tokens_raw;
         self.tokens_sent += turn.tokens_sent;

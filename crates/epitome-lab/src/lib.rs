@@ -33,6 +33,7 @@
 //! Invariant: a result depends on the recording, the setup and what the store held before; a scan
 //! gives its results in the order of the files, whatever ran first. Called by the command line.
 
+mod corpus;
 mod cost;
 mod facts;
 mod figures;
@@ -46,6 +47,7 @@ mod sent;
 mod setup;
 mod turn;
 
+pub use corpus::at_share;
 pub use cost::Traffic;
 pub use facts::lost;
 pub use figures::{Figures, Money, Refusal, Summary, Tally};

@@ -3,6 +3,7 @@
 //! Invariant: turn by turn the session gets what a client would send, and nothing else: the whole
 //! history up to a message that asks for a reply. Of earlier turns only the last prompt is held.
 
+use std::io;
 use std::sync::Arc;
 
 use epitome::types::Breakdown;
@@ -17,12 +18,22 @@ use crate::{Figures, Recording, Setup, Turn};
 
 /// Why a replay ended early.
 #[derive(Debug, thiserror::Error)]
-#[error("turn {turn}: {source}")]
-pub struct ReplayError {
-    /// The turn, counted from 1.
-    pub turn: usize,
-    /// What went wrong.
-    pub source: Error,
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A request failed.
+    #[error("turn {turn}: {source}")]
+    Turn {
+        /// The turn, counted from 1.
+        turn: usize,
+        /// What went wrong.
+        source: Error,
+    },
+    /// The recording or the store cannot be read.
+    #[error(transparent)]
+    Ends(#[from] Error),
+    /// The machine has nothing left to run it on.
+    #[error("no runtime could be started: {0}")]
+    Runtime(#[from] io::Error),
 }
 
 /// A recording that is being played.
@@ -95,6 +106,11 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         self.turns.len()
     }
 
+    /// Tokens of the largest request, as it will come: the size of the whole conversation.
+    pub fn size(&self) -> u64 {
+        self.turns.last().map_or(0, |messages| self.raw[self.lead + messages])
+    }
+
     /// The name of the session, once it has one.
     pub fn session(&self) -> Option<&str> {
         self.session.name()
@@ -120,7 +136,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         let number = self.figures.turns + 1;
         let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
         let turn = self.request(number, messages).await;
-        let turn = turn.map_err(|source| ReplayError { turn: number, source })?;
+        let turn = turn.map_err(|source| ReplayError::Turn { turn: number, source })?;
         self.figures.add(&turn);
         Ok(Some(turn))
     }
@@ -154,13 +170,13 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         let raw = self.raw[entries];
         let sent = match self.session.send(&self.document.prefix(messages)).await {
             Ok(sent) => sent,
-            Err(error @ Error::CannotFit { .. }) => {
+            Err(error @ Error::CannotFit { budget, .. }) => {
                 return Ok(Turn {
                     turn: number,
                     role,
                     tokens_raw: raw,
                     tokens_sent: 0,
-                    limit: self.figures.limit,
+                    limit: budget.most,
                     prefix_kept: 1.0,
                     prompt: None,
                     events: Vec::new(),
@@ -198,4 +214,13 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
         Ok(prompt.shared(last, self.document.format(), gauge)?)
     }
+}
+
+/// Plays a replay to its end on this thread.
+pub(crate) fn played<S: Archive + Store + 'static>(
+    mut replay: Replay<'_, S>,
+) -> Result<Figures, ReplayError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    while runtime.block_on(replay.step())?.is_some() {}
+    Ok(replay.finish()?)
 }

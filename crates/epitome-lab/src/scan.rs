@@ -14,6 +14,7 @@ use epitome::types::MustKeep;
 use serde::Serialize;
 
 use crate::find::{Candidates, Skipped};
+use crate::replay::played;
 use crate::{Figures, Recording, Replay, Setup, Tally, Traffic, files, lost};
 
 /// So many cases are named for each way of coming out badly.
@@ -220,25 +221,14 @@ fn replayed(file: &Path, setup: &Setup, max_input: u64) -> Outcome {
         Err(error) => return Outcome::Skipped(error.to_string()),
     };
     drop(bytes);
-    let mut replay = match Replay::new(&recording, setup, Arc::new(Memory::new()), None) {
+    let replay = match Replay::new(&recording, setup, Arc::new(Memory::new()), None) {
         Ok(replay) if replay.turns() == 0 => {
             return Outcome::Skipped("holds no request: nobody asks for a reply".to_owned());
         }
         Ok(replay) => replay,
         Err(error) => return Outcome::Skipped(error.to_string()),
     };
-    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return Outcome::Failed(error.to_string()),
-    };
-    let played = runtime.block_on(async {
-        while replay.step().await?.is_some() {}
-        Ok::<_, crate::ReplayError>(())
-    });
-    if let Err(error) = played {
-        return Outcome::Failed(error.to_string());
-    }
-    match replay.finish() {
+    match played(replay) {
         Ok(figures) => Outcome::Replayed(Box::new(figures)),
         Err(error) => Outcome::Failed(error.to_string()),
     }

@@ -16,7 +16,7 @@ pub struct Turn {
     pub tokens_raw: u64,
     /// Tokens as it was sent; 0 for one that was refused.
     pub tokens_sent: u64,
-    /// The limit it was held to, in tokens; of a refused one the limit of the one before.
+    /// The limit it was held to, in tokens.
     pub limit: u64,
     /// The share of the previous prompt's bytes, up to the end of its messages, that this one
     /// starts with; 1 for the first.
