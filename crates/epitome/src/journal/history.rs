@@ -12,6 +12,11 @@ use super::PAGE;
 use super::decode::decode;
 use crate::Error;
 
+/// The length of a key in short.
+const KEY: usize = 8;
+/// The least that is taken for the beginning of a key.
+const LEAST: usize = 4;
+
 /// A recorded message, without its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -96,40 +101,42 @@ impl History {
         places.map(|(place, _)| EntryId(place)).collect()
     }
 
-    /// The entry that a person names: by its place (`e4`), or by a beginning of its key.
+    /// The entry that a person names: by its place (`e4`), or by its key or the beginning of it,
+    /// four digits at least. What may be a place is one, unless it is as long as a key in short.
     ///
     /// # Errors
     ///
     /// [`Error::NoEntry`], [`Error::ManyEntries`].
     pub fn entry(&self, named: &str) -> Result<(EntryId, EntryKey), Error> {
-        let of = |place: usize| Some((EntryId(place as u32), *self.keys.get(place)?));
+        let session = || self.info.name.clone();
         let no_entry = || Error::NoEntry {
             named: named.to_owned(),
-            session: self.info.name.clone(),
+            session: session(),
             messages: self.keys.len(),
         };
-        // `e4` is a beginning of a key too; a place is what people mean by it.
-        if let Some(place) = named.strip_prefix('e').and_then(|digits| digits.parse().ok())
-            && let Some(found) = of(place)
-        {
-            return Ok(found);
+        let place = named.strip_prefix('e').filter(|_| named.len() < KEY);
+        if let Some(place) = place.and_then(|digits| digits.parse::<u32>().ok()) {
+            let key = self.keys.get(place as usize).ok_or_else(no_entry)?;
+            return Ok((EntryId(place), *key));
         }
-        let is_key = !named.is_empty() && named.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if named.len() < LEAST || !named.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(no_entry());
+        }
         let named_so = named.to_ascii_lowercase();
-        let mut found: Vec<(usize, EntryKey)> = Vec::new();
-        for (place, key) in self.keys.iter().enumerate() {
+        let mut found: Vec<(EntryId, EntryKey)> = Vec::new();
+        for (place, key) in (0..).zip(&self.keys) {
             let first = found.iter().all(|(_, other)| other != key);
-            if is_key && first && key.to_string().starts_with(&named_so) {
-                found.push((place, *key));
+            if first && key.to_string().starts_with(&named_so) {
+                found.push((EntryId(place), *key));
             }
         }
         match found[..] {
             [] => Err(no_entry()),
-            [(place, key)] => Ok((EntryId(place as u32), key)),
+            [one] => Ok(one),
             _ => Err(Error::ManyEntries {
                 named: named.to_owned(),
-                session: self.info.name.clone(),
-                entries: found.iter().map(|(place, _)| format!("e{place}")).collect(),
+                session: session(),
+                entries: found.iter().map(|(entry, _)| entry.to_string()).collect(),
             }),
         }
     }
@@ -167,4 +174,22 @@ pub(crate) fn pages(
         from += page.len() as u32;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_that_several_keys_share_names_none() {
+        let key = |last| EntryKey([[0xab; 15].as_slice(), &[last]].concat().try_into().unwrap());
+        let info = SessionInfo { name: "a".into(), ..SessionInfo::default() };
+        let keys = vec![key(1), key(2), key(1)];
+        let (lineage, messages, pins) = <_>::default();
+        let history = History { info, messages, keys, lineage, pins };
+        let error = history.entry("ABAB").unwrap_err().to_string();
+        let expected = "`ABAB` is ambiguous in session `a`: the keys of e0, e1 begin with it; ";
+        assert!(error.starts_with(expected), "{error}");
+        assert_eq!(history.entry(&key(2).to_string()).unwrap(), (EntryId(1), key(2)));
+    }
 }

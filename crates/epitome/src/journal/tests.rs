@@ -12,6 +12,7 @@ use super::{Keeper, Written};
 use crate::{Compressor, Error, Profile, Store, Target, VocabularyCounter, Window};
 
 const AT: &str = "2026-01-02T03:04:05Z";
+const LIMIT: u64 = 900;
 
 fn keeper() -> Keeper {
     Keeper::new(Arc::new(Memory::new()), Profile::default())
@@ -48,7 +49,7 @@ fn import(keeper: &Keeper, messages: &[Value], name: Option<&str>) -> (String, u
 fn compressed() -> Keeper {
     let keeper = keeper();
     let messages = conversation(24);
-    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let builder = Compressor::builder().window(Window::Limit(LIMIT)).counter(FixedCounter::Words);
     let builder = builder.target(Target::Trigger).clock(|| AT.to_owned());
     let mut session = builder.session(keeper.journal.clone(), Some("live"));
     for turn in 1..24 {
@@ -117,15 +118,11 @@ fn entries_go_by_place_and_by_key() {
     let key = history.keys()[5];
     assert_eq!(history.entry("e5").unwrap(), (EntryId(5), key));
     assert_eq!(history.entry(&key.short()).unwrap(), (EntryId(5), key));
-    for unknown in ["e13", "e", "", "x1", "zzzz"] {
+    for unknown in ["e13", "e1303", "e", "", "abc", "x1", "zzzz"] {
         let error = history.entry(unknown).unwrap_err().to_string();
         let line = format!("session `a` has no entry `{unknown}`; it has e0 to e12, ");
         assert!(error.starts_with(&line), "{error}");
     }
-    let digit = &history.keys().iter().map(ToString::to_string).collect::<Vec<_>>();
-    let first = ('0'..='f').find(|c| digit.iter().filter(|key| key.starts_with(*c)).count() > 1);
-    let error = history.entry(&first.unwrap().to_string()).unwrap_err();
-    assert!(matches!(error, Error::ManyEntries { .. }), "{error}");
 }
 
 #[test]
@@ -148,7 +145,7 @@ fn a_diff_names_everything_that_is_not_sent_as_it_was_said() {
         diff.cuts.iter().flat_map(|cut| &cut.entries).map(|entry| entry.entry.clone()).collect();
     // What is no cut is in the last prompt word for word.
     let messages = conversation(24);
-    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let builder = Compressor::builder().window(Window::Limit(LIMIT)).counter(FixedCounter::Words);
     let mut session = builder.session(keeper.journal.clone(), Some("live"));
     let prompt = now(session.send(&bytes(&messages[..1 + 4 * 23 + 1]))).unwrap();
     let prompt: Vec<Value> = serde_json::from_slice(&prompt.bytes).unwrap();
@@ -169,7 +166,7 @@ fn an_id_of_a_diff_brings_the_original_back() {
     let store = Arc::new(Memory::new());
     let keeper = Keeper { journal: store.clone(), ..keeper };
     import(&keeper, &conversation(24), Some("live"));
-    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let builder = Compressor::builder().window(Window::Limit(LIMIT)).counter(FixedCounter::Words);
     let mut session = builder.session(keeper.journal.clone(), Some("live"));
     now(session.send(&bytes(&conversation(24)[..94]))).unwrap();
     let diff = keeper.diff(None).unwrap();
@@ -188,7 +185,7 @@ fn an_id_of_a_diff_brings_the_original_back() {
 fn a_status_says_how_full_the_window_is() {
     let keeper = compressed();
     let status = keeper.status(None).unwrap();
-    assert_eq!((status.session.as_str(), status.limit), ("live", 1800));
+    assert_eq!((status.session.as_str(), status.limit), ("live", LIMIT));
     assert!(status.history.len() >= 2 && status.compressions as usize == status.history.len());
     let saved = status.history.iter().all(|past| past.tokens[1] < past.tokens[0]);
     assert!(saved && status.offloaded.is_some() && status.digested.is_some());
@@ -201,7 +198,7 @@ fn a_status_says_how_full_the_window_is() {
 fn going_back_takes_back_what_was_compressed_since() {
     let keeper = keeper();
     let messages = conversation(24);
-    let builder = Compressor::builder().window(Window::Limit(1800)).counter(FixedCounter::Words);
+    let builder = Compressor::builder().window(Window::Limit(LIMIT)).counter(FixedCounter::Words);
     let mut session = builder
         .clock(|| "2026-01-03T00:00:00Z".to_owned())
         .session(keeper.journal.clone(), Some("live"));
