@@ -10,7 +10,7 @@ use epitome_kernel::{
     identity, stalled,
 };
 use epitome_types::{
-    Budget, Cause, ContentId, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip,
+    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip,
     Unit,
 };
 use epitome_wire::Document;
@@ -20,10 +20,6 @@ use super::events::Events;
 use super::state::{Incoming, State};
 use crate::Error;
 use crate::target::Live;
-
-/// How often a commit is tried again because somebody else recorded something that changes nothing
-/// for this history.
-const COMMITS: usize = 8;
 
 /// A request, as far as it is known before anything is done to it.
 pub(crate) struct Ground<'a> {
@@ -163,46 +159,45 @@ impl Session {
         Proposal { epoch, departure, ops: compressed.ops }
     }
 
-    /// Records a proposal, if what it was made from still stands; otherwise it is discarded.
+    /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
+    /// otherwise it is discarded.
     pub(crate) fn commit(
         &self,
         ground: &Ground<'_>,
         state: &mut State,
         proposal: Proposal,
         events: &mut Events,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.snapshot_before(ground, &proposal.epoch, state, events);
-        let Proposal { epoch, departure, ops, .. } = proposal;
+        let Proposal { epoch, departure, ops } = proposal;
         let (journal, scope) = (&*self.journal, &*self.scope);
-        for _ in 0..COMMITS {
+        loop {
             match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {
                 Commit::Done(seen) => {
                     state.seen = seen;
-                    state.meter.compressed();
-                    events.add(
-                        epoch.tokens,
-                        Happened::Compressed {
-                            epoch: epoch.id.short(),
-                            number: epoch.number,
-                            cause: epoch.cause,
-                            ops,
-                        },
-                    );
-                    state.lineage.extend([Recorded { epoch, undone: false }]);
-                    return Ok(());
+                    break;
                 }
                 Commit::Behind => {
+                    let pinned = state.pinned();
                     state.reread(journal, scope)?;
-                    let (_, in_force) = ground.standing(state);
-                    if in_force != epoch.parent {
-                        let epoch = in_force.map(ContentId::short);
-                        events.add([ground.raw; 2], Happened::EpochChanged { epoch });
-                        return Ok(());
+                    if ground.standing(state).1 != epoch.parent || state.pinned() != pinned {
+                        return Ok(false);
                     }
                 }
             }
         }
-        Ok(())
+        state.meter.compressed();
+        events.add(
+            epoch.tokens,
+            Happened::Compressed {
+                epoch: epoch.id.short(),
+                number: epoch.number,
+                cause: epoch.cause,
+                ops,
+            },
+        );
+        state.lineage.extend([Recorded { epoch, undone: false }]);
+        Ok(true)
     }
 }
 

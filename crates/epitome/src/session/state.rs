@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::{Archive, Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
-use epitome_types::{Chain, Entry, EntryId, EntryKey, PartId, Rewrite};
+use epitome_types::{Chain, Entry, EntryId, EntryKey, EpochId, PartId, Rewrite};
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct State {
     pub(crate) pins: Vec<EntryKey>,
     pub(crate) seen: u64,
     pub(crate) meter: Meter,
+    /// The epoch that was in force with the last prompt.
+    pub(crate) epoch: Option<EpochId>,
     pub(crate) rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
 }
 

@@ -1,12 +1,14 @@
 //! Laws of live conversations over random histories: nothing is lost, the prompt grows at its end
 //! between epochs, and a restart changes nothing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use epitome_kernel::{Archive, Journal};
+use async_trait::async_trait;
+use epitome_extract::Extractive;
+use epitome_kernel::{Archive, Journal, Summarizer, SummaryError, SummaryJob};
 use epitome_store::Memory;
 use epitome_testkit::{FixedCounter, now, words};
-use epitome_types::{Event, Happened};
+use epitome_types::{Event, Happened, Mark, Summary};
 use epitome_wire::{Format, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -219,4 +221,97 @@ fn two_sessions_with_one_opening_share_nothing_else() {
     let names: Vec<_> = sessions.iter().map(|one| one.name().unwrap().to_owned()).collect();
     assert!(recorded(&journal, &names[1], &other));
     assert_eq!(journal.known("local/other", &[]).unwrap(), None);
+}
+
+/// What somebody else does while a summary is written.
+type Deed = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+/// A summariser that takes its time.
+struct Slow(Deed);
+
+#[async_trait]
+impl Summarizer for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        let deed = self.0.lock().unwrap().take();
+        deed.into_iter().for_each(|deed| deed());
+        Extractive::default().summarize(job).await
+    }
+}
+
+/// What somebody else may do meanwhile.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    /// Sends the next requests of the same history.
+    Append(usize),
+    /// Takes the epoch back that is in force.
+    Undo,
+    /// Pins an entry.
+    Pin,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn nothing_is_lost_to_what_happens_while_a_proposal_is_made(
+        steps in steps(28),
+        limit in 250u64..400,
+        deeds in vec(prop_oneof![
+            (1usize..4).prop_map(Meanwhile::Append), Just(Meanwhile::Undo), Just(Meanwhile::Pin)
+        ], 1..6),
+    ) {
+        let journal = Arc::new(Memory::new());
+        let scope = crate::scope("default");
+        let slow: Deed = Arc::default();
+        let mut live = session(&journal, limit, Some("a"));
+        live.settings.summarizers = vec![Box::new(Slow(slow.clone()))];
+        let messages = history(&steps);
+        let ends = requests(&messages);
+        let mut deeds = deeds.into_iter().cycle();
+        for (turn, &end) in ends.iter().enumerate() {
+            let deed = deeds.next().unwrap();
+            let (there, all, ends) = (journal.clone(), messages.clone(), ends.clone());
+            *slow.lock().unwrap() = Some(Box::new(move || {
+                let scope = crate::scope("default");
+                match deed {
+                    Meanwhile::Append(turns) => {
+                        let mut other = session(&there, 100_000, None);
+                        for &end in ends.iter().skip(turn + 1).take(turns) {
+                            now(other.send(&body(&all[..end]))).unwrap();
+                        }
+                    }
+                    Meanwhile::Undo => {
+                        if let Ok(records) = Compressions::of(there.clone(), &scope, "a") {
+                            drop(records.undo(AT));
+                        }
+                    }
+                    Meanwhile::Pin => {
+                        let Ok(info) = there.session(&scope, "a") else { return };
+                        let said = there.history(&scope, info.head, 1, 1).unwrap();
+                        there.mark(&scope, "a", &Mark::Pin(said[0].key), AT).unwrap();
+                    }
+                }
+            }));
+            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            // All that anybody sent is there, whoever recorded it first.
+            let keys: Vec<_> = messages[..end].iter().collect();
+            let name = prompt.session.clone();
+            let head = journal.session(&scope, &name).unwrap().head;
+            let said = journal.history(&scope, head, 0, usize::MAX).unwrap();
+            prop_assert!(said.len() >= keys.len());
+            for (said, message) in said.iter().zip(&keys) {
+                prop_assert_eq!(said.bytes.as_deref(), Some(message.as_bytes()));
+            }
+            // The prompt is what the records say, here and in a new process.
+            prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
+            *slow.lock().unwrap() = None;
+            let fresh = now(session(&journal, limit * 20, None).send(&body(&messages[..end]))).unwrap();
+            prop_assert_eq!(fresh.epoch, prompt.epoch);
+            prop_assert!(fresh.bytes == prompt.bytes);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use epitome_count::{Cached, for_model, tools};
 use epitome_kernel::{Arrival, Counter, Gauge, Meter, Reconciled, Sizes, Thread, arrive};
-use epitome_types::{Body, Edit, Entry, EntryId, Happened, PartId, Rewrite, Unit};
+use epitome_types::{Body, ContentId, Edit, Entry, EntryId, Happened, PartId, Rewrite, Unit};
 use epitome_wire::Document;
 
 use super::Session;
@@ -32,11 +32,17 @@ impl Session {
     /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
     /// the journal fails; see [`Error`]. The session then stands as it was.
     pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
-        let state = mem::take(&mut self.state);
+        let mut state = mem::take(&mut self.state);
         let request = Request::read(request, self.settings.format, self.settings.to)?;
         let document = request.document()?;
-        // After an error the journal tells all that there is to know.
-        let (state, prompt) = self.turn(&document, state).await?;
+        // What somebody else records meanwhile may change what this request is made from; the
+        // journal tells all that there is to know, after an error too.
+        let (state, prompt) = loop {
+            if let Some(done) = self.turn(&document, state).await? {
+                break done;
+            }
+            state = State::default();
+        };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
         self.asked = false;
         Ok(prompt)
@@ -46,7 +52,7 @@ impl Session {
         &mut self,
         document: &Document<'_>,
         mut state: State,
-    ) -> Result<(State, Prompt), Error> {
+    ) -> Result<Option<(State, Prompt)>, Error> {
         let counter = self.counter_for(document);
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
@@ -84,6 +90,11 @@ impl Session {
             raw,
             name: &name,
         };
+        let (_, in_force) = ground.standing(&state);
+        if incoming.extends() && in_force != state.epoch {
+            let epoch = in_force.map(ContentId::short);
+            events.add([raw, raw], Happened::EpochChanged { epoch });
+        }
         let proposal = self.propose(&ground, &mut state, &mut events).await?;
         let sent = match &proposal {
             Some(proposal) => proposal.epoch.tokens[1],
@@ -91,8 +102,10 @@ impl Session {
         };
         let batch = self.batch(&ground, arrival, sent, state.meter.rent, &events.at);
         self.journal.append(&self.scope, &name, &batch)?;
-        if let Some(proposal) = proposal {
-            self.commit(&ground, &mut state, proposal, &mut events)?;
+        if let Some(proposal) = proposal
+            && !self.commit(&ground, &mut state, proposal, &mut events)?
+        {
+            return Ok(None);
         }
 
         let (view, epoch) = ground.standing(&state);
@@ -115,7 +128,8 @@ impl Session {
             events: events.into(),
             session: name,
         };
-        Ok((state, prompt))
+        state.epoch = epoch;
+        Ok(Some((state, prompt)))
     }
 
     /// The counter for a request: kept from the last one where that was counted alike.
