@@ -47,13 +47,12 @@ pub(crate) fn deepest<N, E>(
 /// [`StoreError::Damaged`] names the first that does not.
 pub(crate) fn follows(batch: &Batch) -> Result<(), StoreError> {
     let mut chain = batch.after;
-    let mut place = batch.said.first().map_or(0, |said| said.place);
-    for said in &batch.said {
+    let first = batch.said.first().map_or(0, |said| said.place);
+    for (place, said) in (first..).zip(&batch.said) {
         chain = chain.then(said.key);
         if said.chain != chain || said.place != place {
             return Err(astray(said.key, said.place));
         }
-        place += 1;
     }
     Ok(())
 }

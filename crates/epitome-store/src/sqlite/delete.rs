@@ -55,6 +55,9 @@ fn needed(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<(i64, Ses
     Ok(needed)
 }
 
+/// An address or a key, as a row holds it.
+type Id = [u8; 16];
+
 /// A deletion on its way.
 struct Will<'a> {
     connection: &'a Connection,
@@ -119,7 +122,7 @@ impl Will<'_> {
     /// Deletes the rewrites of what nobody says any longer, and hands over the others.
     fn rewrites(&mut self, gone: &FxHashSet<EntryKey>, after: &Lineage) -> Result<(), Fail> {
         let heirs: FxHashMap<EntryKey, SessionId> = after.sayers();
-        let found: Vec<(i64, [u8; 16], [u8; 16], [u8; 16])> = self
+        let found: Vec<(i64, Id, Id, Id)> = self
             .connection
             .prepare_cached("SELECT rowid, key, text, original FROM rewrite WHERE scope = ?1")?
             .query_map([self.ledger.scope], |row| {

@@ -45,6 +45,9 @@ impl Sqlite {
     }
 }
 
+/// A check of what one scope holds.
+type ScopeCheck<'a> = fn(&mut Check<'a>, i64) -> Result<(), Fail>;
+
 /// A verification on its way.
 struct Check<'a> {
     connection: &'a Connection,
@@ -52,7 +55,7 @@ struct Check<'a> {
     findings: Vec<Finding>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     /// Names something that cannot be derived.
     fn lost(&mut self, what: String) {
         self.findings.push(Finding { what, repaired: false, remedy: RESTORE.to_owned() });
@@ -115,7 +118,7 @@ impl Check<'_> {
         let found = self.attempt(name, |check| Ok(Ledger::find(check.connection, name)?));
         let Some(Some(ledger)) = found else { return };
         let scope = ledger.scope;
-        let checks: [fn(&mut Self, i64) -> Result<(), Fail>; 6] = [
+        let checks: [ScopeCheck<'a>; 6] = [
             Self::contents,
             Self::passages,
             Self::messages,

@@ -1,1 +1,271 @@
-//! TODO
+//! What every archive must do, run against each of them.
+
+use epitome_kernel::types::{Chain, ContentId, EntryId, Mark, Passage, Purpose};
+use epitome_kernel::{Archive, Blob, Departure, Said, Store, StoreError};
+use epitome_store::{Memory, Sqlite};
+
+use crate::common::{Chars, each_archive};
+use crate::talk::{
+    SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say, snapshot,
+};
+
+fn names(store: &dyn Archive, skip: usize, most: usize, trashed: bool) -> Vec<String> {
+    let sessions = store.sessions(SCOPE, skip, most, trashed).unwrap();
+    sessions.into_iter().map(|session| session.name).collect()
+}
+
+/// Both ports of one store.
+trait Both: Archive + Store {}
+impl<T: Archive + Store> Both for T {}
+
+fn each_store(check: impl Fn(&dyn Both)) {
+    check(&Memory::new());
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    check(&store);
+    assert_eq!(store.verify(false).unwrap(), []);
+}
+
+fn original(store: &dyn Both, text: &str) -> Option<String> {
+    store.original(SCOPE, &ContentId::of(text).to_string()).ok().map(|blob| blob.text)
+}
+
+fn found(store: &dyn Both, query: &str) -> Vec<String> {
+    let excerpts = store.search(SCOPE, query, 10_000, &Chars).unwrap();
+    let mut texts: Vec<String> = excerpts.into_iter().map(|excerpt| excerpt.text).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn sessions_are_listed_as_they_were_used() {
+    each_archive(|store| {
+        for name in ["one", "two", "three"] {
+            say(store, name, &[], &[name]);
+        }
+        say(store, "one", &["one"], &["more"]);
+        assert_eq!(names(store, 0, 9, false), ["one", "three", "two"]);
+        assert_eq!(names(store, 1, 1, false), ["three"]);
+        assert_eq!(names(store, 3, 1, false), [""; 0]);
+        store.trash(SCOPE, "three", true).unwrap();
+        assert_eq!(names(store, 0, 9, false), ["one", "two"]);
+        assert_eq!(names(store, 0, 9, true), ["one", "three", "two"]);
+        assert!(store.session(SCOPE, "three").unwrap().trashed);
+        store.trash(SCOPE, "three", false).unwrap();
+        assert_eq!(names(store, 0, 9, false), ["one", "three", "two"]);
+        assert_eq!(store.sessions("elsewhere", 0, 9, true).unwrap(), []);
+    });
+}
+
+#[test]
+fn a_session_that_is_not_there_is_named_with_its_neighbour() {
+    each_archive(|store| {
+        say(store, "refactor", &[], &["a"]);
+        let errors = [
+            store.session(SCOPE, "refactr").unwrap_err(),
+            store.epochs_of(SCOPE, "refactr").unwrap_err(),
+            store.rewind(SCOPE, "refactr", Chain::default()).unwrap_err(),
+            store.trash(SCOPE, "refactr", true).unwrap_err(),
+            store.delete(SCOPE, "refactr").unwrap_err(),
+            store.snap(SCOPE, &snapshot("s", "refactr", Purpose::Recovery, &[]), 5).unwrap_err(),
+        ];
+        for error in errors {
+            let told = error.to_string();
+            assert_eq!(told, "no session `refactr`; did you mean `refactor`?");
+        }
+        let error = store.session("elsewhere", "refactor").unwrap_err();
+        assert!(error.to_string().contains("epitome session list"), "{error}");
+    });
+}
+
+#[test]
+fn a_rewound_session_goes_on_from_there() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b", "c"]);
+        store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
+        let info = store.session(SCOPE, "one").unwrap();
+        assert_eq!((info.messages, info.head), (1, chain(&["a"])));
+        say(store, "one", &["a"], &["x"]);
+        store.rewind(SCOPE, "one", chain(&["a", "b", "c"])).unwrap();
+        assert_eq!(store.session(SCOPE, "one").unwrap().messages, 3);
+        store.rewind(SCOPE, "one", Chain::default()).unwrap();
+        assert_eq!(store.session(SCOPE, "one").unwrap().messages, 0);
+        let error = store.rewind(SCOPE, "one", chain(&["z"])).unwrap_err();
+        assert!(error.to_string().contains("is not recorded"), "{error}");
+    });
+}
+
+#[test]
+fn automatic_snapshots_are_pruned_and_others_stay() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a", "b"]);
+        say(store, "two", &[], &["c"]);
+        let mut made = Vec::new();
+        for (id, session, purpose) in [
+            ("s1", "one", Purpose::Rollback),
+            ("s2", "one", Purpose::Recovery),
+            ("s3", "two", Purpose::Emergency),
+            ("s4", "one", Purpose::Emergency),
+            ("s5", "one", Purpose::Rollback),
+        ] {
+            let mut snapshot = snapshot(id, session, purpose, &["a", "b"]);
+            snapshot.epoch = Some(ContentId([7; 16]));
+            store.snap(SCOPE, &snapshot, 2).unwrap();
+            made.insert(0, snapshot);
+        }
+        made.retain(|snapshot| snapshot.id != "s1");
+        assert_eq!(store.snapshots(SCOPE, None).unwrap(), made);
+        let of_one: Vec<_> = made.iter().filter(|made| made.session == "one").cloned().collect();
+        assert_eq!(store.snapshots(SCOPE, Some("one")).unwrap(), of_one);
+        store.snap(SCOPE, &made[0], 2).unwrap();
+        assert_eq!(store.snapshots(SCOPE, None).unwrap(), made, "the same one again");
+        store.forget_snapshot(SCOPE, "s2").unwrap();
+        let error = store.forget_snapshot(SCOPE, "s2").unwrap_err();
+        assert!(error.to_string().contains("no snapshot `s2`"), "{error}");
+        assert_eq!(store.snapshots(SCOPE, Some("one")).unwrap().len(), 2);
+        assert_eq!(store.snapshots("elsewhere", None).unwrap(), []);
+    });
+}
+
+#[test]
+fn the_index_catches_up() {
+    each_store(|store| {
+        store.append(SCOPE, "one", &batch(&[], &["red apples", "green pears"])).unwrap();
+        store.append(SCOPE, "two", &batch(&["red apples"], &["blue plums"])).unwrap();
+        let open = store.unindexed(SCOPE, 9).unwrap();
+        let open: Vec<(&str, u32)> =
+            open.iter().map(|(session, said)| (session.as_str(), said.place)).collect();
+        assert_eq!(open, [("one", 0), ("one", 1), ("two", 1)]);
+        assert_eq!(store.unindexed(SCOPE, 1).unwrap().len(), 1);
+        assert_eq!(found(store, "apples"), [""; 0]);
+        let first = chains(&["red apples", "green pears"]);
+        store.index(SCOPE, &first, &departure(&["red apples", "green pears"])).unwrap();
+        assert_eq!(found(store, "apples"), ["green pears", "red apples"]);
+        assert_eq!(store.unindexed(SCOPE, 9).unwrap().len(), 1);
+        assert_eq!(store.unindexed("elsewhere", 9).unwrap(), []);
+    });
+}
+
+#[test]
+fn what_was_erased_does_not_come_back() {
+    each_store(|store| {
+        let secret = "my password is hunter2";
+        let mut first = batch(&[], &["a", secret, "c"]);
+        first.turn.title = secret.into();
+        first.rewrites = vec![rewrite(secret, "hunter2 is in it")];
+        first.departure = departure(&[secret]);
+        store.append(SCOPE, "one", &first).unwrap();
+        let (with, without) = (epoch(&["a", secret], "hunter2 again"), epoch(&["c"], "nothing"));
+        let done = store.commit(SCOPE, "one", &with, &departure(&["a", secret]), 0).unwrap();
+        assert_eq!(done, epitome_kernel::Commit::Done(1));
+        store.commit(SCOPE, "one", &without, &Departure::default(), 1).unwrap();
+        let mut quoted = snapshot("s", "one", Purpose::Rollback, &["a", secret]);
+        quoted.epoch = Some(with.id);
+        store.snap(SCOPE, &quoted, 5).unwrap();
+
+        assert_eq!(store.erase(SCOPE, key(secret)).unwrap(), 1);
+
+        let history = store.history(SCOPE, chain(&["a", secret, "c"]), 0, 9).unwrap();
+        let kept: Vec<bool> = history.iter().map(|said| said.bytes.is_some()).collect();
+        assert_eq!(kept, [true, false, true]);
+        assert_eq!(store.session(SCOPE, "one").unwrap().title, "");
+        assert_eq!(store.rewrites(SCOPE, &[key(secret)]).unwrap(), []);
+        assert_eq!(store.snapshots(SCOPE, None).unwrap()[0].epoch, None);
+        assert_eq!(store.seen(SCOPE).unwrap(), 3);
+        assert_eq!(found(store, "hunter2 password"), ["a"]);
+        assert_eq!(original(store, secret), None);
+        assert_eq!(original(store, &format!("list of a {secret}")), None);
+        assert_eq!(original(store, "a").as_deref(), Some("a"));
+        let left = store.epochs_of(SCOPE, "one").unwrap();
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].epoch, without);
+
+        // Nor in a branch that says it again, nor by an index that read it before.
+        let mut again = batch(&["a"], &["b", secret]);
+        again.rewrites = vec![rewrite(secret, "hunter2 is in it")];
+        again.departure = departure(&[secret]);
+        store.append(SCOPE, "one", &again).unwrap();
+        let chains = chains(&["a", secret]);
+        store.index(SCOPE, &chains, &departure(&["a", secret])).unwrap();
+        let history = store.history(SCOPE, chain(&["a", "b", secret]), 2, 1).unwrap();
+        assert_eq!(history[0].bytes, None);
+        assert_eq!((original(store, secret), found(store, "hunter2")), (None, vec!["a".into()]));
+        assert_eq!(store.rewrites(SCOPE, &[key(secret)]).unwrap(), []);
+        let open: Vec<Said> =
+            store.unindexed(SCOPE, 9).unwrap().into_iter().map(|(_, said)| said).collect();
+        assert!(open.iter().all(|said| said.bytes.is_some()));
+
+        let error = store.erase(SCOPE, key("never said")).unwrap_err();
+        assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
+        assert!(store.erase("elsewhere", key("a")).is_err());
+    });
+}
+
+#[test]
+fn a_deleted_session_leaves_what_others_need() {
+    each_store(|store| {
+        let shared = ["a", "b"];
+        store.append(SCOPE, "one", &batch(&[], &["a", "b", "c", "d"])).unwrap();
+        let (common, own) = (epoch(&shared, "common"), epoch(&["b", "c"], "own"));
+        store.commit(SCOPE, "one", &common, &departure(&shared), 0).unwrap();
+        store.commit(SCOPE, "one", &own, &departure(&["b", "c"]), 1).unwrap();
+        store.append(SCOPE, "two", &batch(&shared, &["x"])).unwrap();
+        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
+        store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &["a"]), 5).unwrap();
+        store.snap(SCOPE, &snapshot("s2", "two", Purpose::Recovery, &["a", "b"]), 5).unwrap();
+        store.keep(SCOPE, &departure(&["d"])).unwrap();
+
+        assert_eq!(store.delete(SCOPE, "one").unwrap(), 2);
+
+        assert_eq!(names_of(store), ["two"]);
+        let history = store.history(SCOPE, chain(&["a", "b", "x"]), 0, 9).unwrap();
+        assert_eq!(history, batch(&[], &["a", "b", "x"]).said);
+        assert_eq!(store.known(SCOPE, &chains(&["a", "b", "c"])).unwrap(), Some((1, "two".into())));
+        let left = store.epochs_of(SCOPE, "two").unwrap();
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].epoch, common);
+        assert_eq!(store.seen(SCOPE).unwrap(), 4);
+        assert_eq!(store.epochs(SCOPE, &keys(&["b"])).unwrap().recorded, []);
+        assert_eq!(original(store, "c"), None);
+        assert_eq!(original(store, "a").as_deref(), Some("a"));
+        assert_eq!(original(store, "d").as_deref(), Some("d"), "kept by somebody else");
+        assert_eq!(found(store, "a b c"), ["a", "b", "d"]);
+        let snapshots = store.snapshots(SCOPE, None).unwrap();
+        assert_eq!(snapshots.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["s2"]);
+        // The name is free again, and the history too.
+        store.append(SCOPE, "one", &batch(&["a", "b"], &["c"])).unwrap();
+        assert_eq!(store.session(SCOPE, "one").unwrap().turns, 1);
+        assert_eq!(store.delete(SCOPE, "two").unwrap(), 1);
+        assert_eq!(store.delete(SCOPE, "one").unwrap(), 3);
+        assert_eq!(store.known(SCOPE, &chains(&["a"])).unwrap(), None);
+    });
+}
+
+fn names_of(store: &dyn Both) -> Vec<String> {
+    let sessions = store.sessions(SCOPE, 0, 9, true).unwrap();
+    sessions.into_iter().map(|session| session.name).collect()
+}
+
+#[test]
+fn a_reworded_passage_stays_with_its_original() {
+    each_store(|store| {
+        let reworded = |text: &str| Departure {
+            blobs: vec![Blob {
+                id: ContentId::of("the whole"),
+                source: "e0 tool".into(),
+                text: "the whole".into(),
+            }],
+            passages: vec![Passage { entry: EntryId(0), text: text.into() }],
+            sources: vec![(EntryId(0), ContentId::of("the whole"), "e0 tool".into())],
+        };
+        for name in ["one", "two"] {
+            let mut first = batch(&[], &[name]);
+            first.departure = reworded("the hole");
+            store.append(SCOPE, name, &first).unwrap();
+        }
+        store.delete(SCOPE, "one").unwrap();
+        assert_eq!(found(store, "hole"), ["the hole"]);
+        store.delete(SCOPE, "two").unwrap();
+        assert_eq!(found(store, "hole"), [""; 0]);
+    });
+}

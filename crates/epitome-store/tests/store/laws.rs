@@ -1,1 +1,256 @@
-//! TODO
+//! Both stores answer the same, whatever is done to them in whatever order.
+
+use std::collections::BTreeSet;
+
+use epitome_kernel::types::{Chain, ContentId, Mark, Purpose};
+use epitome_kernel::{Archive, Store};
+use epitome_store::{Memory, Sqlite};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::common::Chars;
+use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, snapshot};
+
+/// What may be said: few texts, so that histories meet.
+const TEXTS: [&str; 6] = ["alpha", "beta", "gamma", "delta", "alpha beta", "epsilon"];
+const SESSIONS: [&str; 3] = ["one", "two", "three"];
+
+/// Something that is done.
+#[derive(Clone, Debug)]
+enum Act {
+    /// A request that follows the recorded history at an index, cut short.
+    Append {
+        session: usize,
+        at: Index,
+        cut: usize,
+        new: Vec<usize>,
+        rewritten: bool,
+    },
+    Commit {
+        session: usize,
+        at: Index,
+        from: usize,
+        len: usize,
+        late: bool,
+    },
+    Mark {
+        session: usize,
+        epoch: Index,
+        kind: usize,
+    },
+    Rewind {
+        session: usize,
+        at: Index,
+        cut: usize,
+    },
+    Snap {
+        session: usize,
+        at: Index,
+        automatic: bool,
+    },
+    Trash {
+        session: usize,
+        trashed: bool,
+    },
+    Index {
+        most: usize,
+    },
+    Erase {
+        text: usize,
+    },
+    Delete {
+        session: usize,
+    },
+    Reopen,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let session = || 0..SESSIONS.len();
+    let new = prop::collection::vec(0..TEXTS.len(), 0..4);
+    prop::collection::vec(
+        prop_oneof![
+            8 => (session(), any::<Index>(), 0_usize..3, new, any::<bool>()).prop_map(
+                |(session, at, cut, new, rewritten)| Act::Append { session, at, cut, new, rewritten }
+            ),
+            4 => (session(), any::<Index>(), 0_usize..3, 1_usize..4, prop::bool::weighted(0.2))
+                .prop_map(|(session, at, from, len, late)| Act::Commit { session, at, from, len, late }),
+            3 => (session(), any::<Index>(), 0_usize..4)
+                .prop_map(|(session, epoch, kind)| Act::Mark { session, epoch, kind }),
+            1 => (session(), any::<Index>(), 0_usize..3)
+                .prop_map(|(session, at, cut)| Act::Rewind { session, at, cut }),
+            1 => (session(), any::<Index>(), any::<bool>())
+                .prop_map(|(session, at, automatic)| Act::Snap { session, at, automatic }),
+            1 => (session(), any::<bool>()).prop_map(|(session, trashed)| Act::Trash { session, trashed }),
+            2 => (1_usize..4).prop_map(|most| Act::Index { most }),
+            1 => (0..TEXTS.len()).prop_map(|text| Act::Erase { text }),
+            1 => session().prop_map(|session| Act::Delete { session }),
+            1 => Just(Act::Reopen),
+        ],
+        1..24,
+    )
+}
+
+/// What both stores were told so far.
+#[derive(Default)]
+struct Told {
+    histories: BTreeSet<Vec<&'static str>>,
+    epochs: Vec<ContentId>,
+    count: usize,
+}
+
+impl Told {
+    fn history(&self, at: Index) -> Vec<&'static str> {
+        if self.histories.is_empty() {
+            return Vec::new();
+        }
+        at.get(&self.histories.iter().collect::<Vec<_>>()).to_vec()
+    }
+}
+
+/// Does the same to a store; gives what it answered.
+fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
+    let shown = |result: &dyn std::fmt::Debug| format!("{result:?}");
+    match act {
+        Act::Append { session, at, cut, new, rewritten } => {
+            let before = shortened(told.history(*at), *cut);
+            let new: Vec<&str> = new.iter().map(|&text| TEXTS[text]).collect();
+            let mut batch = batch(&before, &new);
+            if *rewritten && let Some(text) = new.first() {
+                batch.rewrites = vec![rewrite(text, &format!("{text} {}", told.count))];
+                batch.departure = departure(&[text]);
+            }
+            shown(&store.append(SCOPE, SESSIONS[*session], &batch))
+        }
+        Act::Commit { session, at, from, len, late } => {
+            let history = told.history(*at);
+            let run: Vec<&str> = history.into_iter().skip(*from).take(*len).collect();
+            if run.is_empty() {
+                return String::new();
+            }
+            let mut epoch = epoch(&run, &format!("summary {}", told.count));
+            epoch.parent = told.epochs.last().copied();
+            epoch.id = epoch.hash();
+            let seen =
+                store.seen(SCOPE).unwrap() - u64::from(*late).min(store.seen(SCOPE).unwrap());
+            shown(&store.commit(SCOPE, SESSIONS[*session], &epoch, &departure(&run), seen))
+        }
+        Act::Mark { session, epoch, kind } => {
+            let id =
+                if told.epochs.is_empty() { ContentId([0; 16]) } else { *epoch.get(&told.epochs) };
+            let text = key(TEXTS[epoch.index(TEXTS.len())]);
+            let mark = [Mark::Undo(id), Mark::Redo(id), Mark::Pin(text), Mark::Unpin(text)][*kind];
+            shown(&store.mark(SCOPE, SESSIONS[*session], &mark, "now"))
+        }
+        Act::Rewind { session, at, cut } => {
+            let head = chain(&shortened(told.history(*at), *cut));
+            shown(&store.rewind(SCOPE, SESSIONS[*session], head))
+        }
+        Act::Snap { session, at, automatic } => {
+            let purpose = if *automatic { Purpose::Rollback } else { Purpose::Recovery };
+            let id = format!("s{}", told.count);
+            let mut snapshot = snapshot(&id, SESSIONS[*session], purpose, &told.history(*at));
+            snapshot.epoch = told.epochs.last().copied();
+            shown(&store.snap(SCOPE, &snapshot, 1))
+        }
+        Act::Trash { session, trashed } => shown(&store.trash(SCOPE, SESSIONS[*session], *trashed)),
+        Act::Index { most } => {
+            let open = store.unindexed(SCOPE, *most).unwrap();
+            let chains: Vec<Chain> = open.iter().map(|(_, said)| said.chain).collect();
+            let texts: Vec<&str> = open
+                .iter()
+                .filter_map(|(_, said)| {
+                    TEXTS.into_iter().find(|text| ContentId::of(text) == said.text)
+                })
+                .collect();
+            shown(&store.index(SCOPE, &chains, &departure(&texts)))
+        }
+        Act::Erase { text } => shown(&store.erase(SCOPE, key(TEXTS[*text]))),
+        Act::Delete { session } => shown(&store.delete(SCOPE, SESSIONS[*session])),
+        Act::Reopen => String::new(),
+    }
+}
+
+fn shortened(mut history: Vec<&'static str>, cut: usize) -> Vec<&'static str> {
+    history.truncate(history.len().saturating_sub(cut));
+    history
+}
+
+/// Remembers what was done.
+fn remember(told: &mut Told, act: &Act) {
+    told.count += 1;
+    match act {
+        Act::Append { at, cut, new, .. } => {
+            let mut history = shortened(told.history(*at), *cut);
+            history.extend(new.iter().map(|&text| TEXTS[text]));
+            told.histories.insert(history);
+        }
+        Act::Commit { at, from, len, .. } => {
+            let history = told.history(*at);
+            let run: Vec<&str> = history.into_iter().skip(*from).take(*len).collect();
+            if !run.is_empty() {
+                let mut epoch = epoch(&run, &format!("summary {}", told.count - 1));
+                epoch.parent = told.epochs.last().copied();
+                told.epochs.push(epoch.hash());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// All that a store can be asked.
+fn portrait(store: &(impl Archive + Store), told: &Told) -> Vec<String> {
+    let mut told_all = vec![
+        format!("{:?}", store.sessions(SCOPE, 0, 99, true)),
+        format!("{:?}", store.snapshots(SCOPE, None)),
+        format!("{:?}", store.epochs(SCOPE, &keys(&TEXTS))),
+        format!("{:?}", store.rewrites(SCOPE, &keys(&TEXTS))),
+        format!("{:?}", store.unindexed(SCOPE, 99)),
+    ];
+    for session in SESSIONS {
+        told_all.push(format!("{:?}", store.epochs_of(SCOPE, session)));
+        told_all.push(format!("{:?}", store.rent(SCOPE, session)));
+    }
+    for history in &told.histories {
+        told_all.push(format!("{:?}", store.known(SCOPE, &chains(history))));
+        told_all.push(format!("{:?}", store.history(SCOPE, chain(history), 0, 99)));
+        told_all.push(format!("{:?}", store.history(SCOPE, chain(history), 1, 2)));
+    }
+    for text in TEXTS {
+        told_all.push(format!("{:?}", store.original(SCOPE, &ContentId::of(text).to_string())));
+        let mut found: Vec<String> = store
+            .search(SCOPE, text, 1000, &Chars)
+            .unwrap()
+            .iter()
+            .flat_map(|excerpt| excerpt.text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        found.sort();
+        told_all.push(format!("{found:?}"));
+    }
+    told_all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 96, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn both_stores_answer_the_same(acts in acts()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("epitome.db");
+        let (memory, mut sqlite) = (Memory::new(), Sqlite::open(&path).unwrap());
+        let mut told = Told::default();
+        for act in &acts {
+            if matches!(act, Act::Reopen) {
+                drop(sqlite);
+                sqlite = Sqlite::open(&path).unwrap();
+            }
+            prop_assert_eq!(
+                perform(&memory, act, &told), perform(&sqlite, act, &told), "{:?}", act
+            );
+            remember(&mut told, act);
+            prop_assert_eq!(portrait(&memory, &told), portrait(&sqlite, &told), "after {:?}", act);
+        }
+        prop_assert_eq!(sqlite.verify(false).unwrap(), []);
+    }
+}

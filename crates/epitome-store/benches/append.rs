@@ -1,0 +1,101 @@
+//! What recording a message costs, beside the least that lasting costs anybody: writing the same
+//! bytes to a file and waiting for the disk.
+//!
+//! `cargo bench -p epitome-store --bench append` prints both, interleaved in one run, and their
+//! ratio.
+
+#![expect(missing_docs, reason = "the macros of criterion declare functions without")]
+#![expect(clippy::disallowed_methods, reason = "a bench reads the clock and writes files")]
+#![expect(clippy::print_stdout, reason = "the ratio is what this bench is for")]
+#![expect(clippy::unwrap_used, reason = "a bench may fail")]
+
+use std::fs::File;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
+use epitome_kernel::{Batch, Journal, Said};
+use epitome_store::{Durability, Sqlite};
+
+/// Bytes of a message.
+const SIZE: usize = 2_000;
+
+/// Appends that are timed of each kind.
+const ROUNDS: usize = 1_500;
+
+/// The request that adds one message to a history.
+fn next(after: Chain, place: u32) -> Batch {
+    let text = format!("{place:08} {}", "word ".repeat(SIZE / 5));
+    let key = EntryKey(ContentId::of(&text).0);
+    let said = Said {
+        chain: after.then(key),
+        key,
+        place,
+        role: Role::User,
+        text: ContentId::of(&text),
+        bytes: Some(text.into_bytes()),
+        tokens: 500,
+        at: None,
+    };
+    Batch { after, said: vec![said], at: "2026-01-01T00:00:00Z".into(), ..Batch::default() }
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn shown(name: &str, mut times: Vec<Duration>, beside: Option<Duration>) -> Duration {
+    times.sort_unstable();
+    let (half, tail) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    let ratio = beside.map_or(1.0, |beside| half.as_secs_f64() / beside.as_secs_f64());
+    println!("{name:<28} p50 {half:>10.1?}  p99 {tail:>10.1?}  {ratio:.2} of fdatasync");
+    half
+}
+
+fn ratio() {
+    let folder = tempfile::tempdir().unwrap();
+    let normal = Sqlite::open(&folder.path().join("normal.db")).unwrap();
+    let full = Sqlite::open_with(&folder.path().join("full.db"), Durability::Full).unwrap();
+    let mut plain = File::create(folder.path().join("plain.jsonl")).unwrap();
+    let mut chain = Chain::default();
+    let mut times: [Vec<Duration>; 3] = <_>::default();
+    for place in 0..u32::try_from(ROUNDS).unwrap() {
+        let batch = next(chain, place);
+        chain = batch.said[0].chain;
+        let bytes = batch.said[0].bytes.clone().unwrap();
+        times[0].push(timed(|| {
+            plain.write_all(&bytes).unwrap();
+            plain.sync_data().unwrap();
+        }));
+        times[1].push(timed(|| normal.append("local", "one", &batch).unwrap()));
+        times[2].push(timed(|| full.append("local", "one", &batch).unwrap()));
+    }
+    let [plain, normal, full] = times;
+    let least = shown("file + fdatasync", plain, None);
+    shown("append, durability normal", normal, Some(least));
+    shown("append, durability full", full, Some(least));
+}
+
+fn append(criterion: &mut Criterion) {
+    ratio();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    let (mut chain, mut place) = (Chain::default(), 0);
+    criterion.bench_function("append", |bencher| {
+        bencher.iter_batched(
+            || {
+                let batch = next(chain, place);
+                (chain, place) = (batch.said[0].chain, place + 1);
+                batch
+            },
+            |batch| store.append("local", "one", &batch).unwrap(),
+            criterion::BatchSize::PerIteration,
+        );
+    });
+}
+
+criterion_group!(benches, append);
+criterion_main!(benches);
