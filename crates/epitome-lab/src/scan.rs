@@ -44,6 +44,8 @@ pub struct Progress<'a> {
     pub of: usize,
     /// The file.
     pub file: &'a Path,
+    /// Tokens of all its requests, as they came; 0 for one that is no recording.
+    pub tokens: u64,
 }
 
 /// What a scan comes to.
@@ -198,9 +200,13 @@ fn outcomes(
             && let Some(file) = files.get(place)
         {
             let outcome = replayed(file, setup, options.max_input);
+            let tokens = match &outcome {
+                Outcome::Replayed(figures) => figures.tokens_raw,
+                Outcome::Skipped(_) | Outcome::Failed(_) => 0,
+            };
             outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(Progress { done, of: files.len(), file });
+            progress(Progress { done, of: files.len(), file, tokens });
         }
     };
     thread::scope(|scope| {
