@@ -4,7 +4,6 @@
 //! `cargo bench -p epitome-store --bench append` prints both, interleaved in one run, and their
 //! ratio.
 
-#![expect(missing_docs, reason = "the macros of criterion declare functions without")]
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock and writes files")]
 #![expect(clippy::print_stdout, reason = "the ratio is what this bench is for")]
 #![expect(clippy::unwrap_used, reason = "a bench may fail")]

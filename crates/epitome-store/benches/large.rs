@@ -44,8 +44,8 @@ fn text(number: usize) -> String {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let pick = (seed >> 33) as usize;
         text.push_str(words[pick % words.len()]);
-        text.push_str(if pick % 7 == 0 { " failed with code " } else { " " });
-        if pick % 11 == 0 {
+        text.push_str(if pick.is_multiple_of(7) { " failed with code " } else { " " });
+        if pick.is_multiple_of(11) {
             text.push_str(&format!("{} ", pick % 5_000));
         }
     }

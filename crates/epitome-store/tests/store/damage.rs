@@ -1,1 +1,242 @@
-//! TODO
+//! A damaged file is told from a sound one: what is read is what was written, or it is said that
+//! it is not.
+
+#![expect(clippy::disallowed_methods, reason = "damages the files themselves")]
+
+use std::path::{Path, PathBuf};
+
+use epitome_kernel::types::{ContentId, Mark, Purpose};
+use epitome_kernel::{Archive, Journal, Store, StoreError};
+use epitome_store::Sqlite;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::common::Chars;
+use crate::talk::{
+    SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say, snapshot,
+};
+
+/// Damages that are tried of each kind.
+const TRIED: u64 = 400;
+
+const HISTORY: [&str; 5] = ["alpha one", "beta two", "gamma three", "delta four", "epsilon five"];
+
+/// A store in which something of every kind is recorded, closed.
+fn filled() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    let store = Sqlite::open(&path).unwrap();
+    let mut first = batch(&[], &HISTORY[..3]);
+    first.rewrites = vec![rewrite(HISTORY[1], "see there")];
+    first.departure = departure(&HISTORY[1..2]);
+    store.append(SCOPE, "one", &first).unwrap();
+    say(&store, "one", &HISTORY[..3], &HISTORY[3..]);
+    say(&store, "two", &HISTORY[..2], &["another way"]);
+    let epoch = epoch(&HISTORY[..2], "a summary of two messages");
+    store.commit(SCOPE, "one", &epoch, &departure(&HISTORY[..2]), 0).unwrap();
+    store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
+    store.mark(SCOPE, "one", &Mark::Pin(key(HISTORY[0])), "now").unwrap();
+    store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &HISTORY), 5).unwrap();
+    store.index(SCOPE, &chains(&HISTORY[..2]), &departure(&HISTORY[..2])).unwrap();
+    store.erase(SCOPE, key("another way")).unwrap();
+    store.trash(SCOPE, "two", true).unwrap();
+    drop(store);
+    assert!(!path.with_extension("db-wal").exists());
+    (folder, path)
+}
+
+/// All that a store says.
+fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
+    let mut texts = vec![
+        format!("{:?}", store.sessions(SCOPE, 0, 99, true)?),
+        format!("{:?}", store.history(SCOPE, chain(&HISTORY), 0, 99)?),
+        format!(
+            "{:?}",
+            store.history(SCOPE, chain(&["alpha one", "beta two", "another way"]), 0, 99)?
+        ),
+        format!("{:?}", store.known(SCOPE, &chains(&HISTORY))?),
+        format!("{:?}", store.rewrites(SCOPE, &keys(&HISTORY))?),
+        format!("{:?}", store.epochs(SCOPE, &keys(&HISTORY))?),
+        format!("{:?}", store.epochs_of(SCOPE, "one")?),
+        format!("{:?}", store.snapshots(SCOPE, None)?),
+        format!("{:?}", store.unindexed(SCOPE, 99)?),
+        format!("{:?}", store.rent(SCOPE, "one")?),
+    ];
+    for text in HISTORY {
+        let id = ContentId::of(text).to_string();
+        match store.original(SCOPE, &id) {
+            Err(StoreError::Unknown { .. }) => texts.push("unknown".to_owned()),
+            other => texts.push(format!("{:?}", other?)),
+        }
+        texts.push(format!("{:?}", store.search(SCOPE, text, 100, &Chars)?));
+    }
+    Ok(texts)
+}
+
+/// Opens a damaged copy: it is as it was, or it is said that it is not.
+#[track_caller]
+fn check(path: &Path, sound: &[String], damage: &str) -> bool {
+    let Ok(store) = Sqlite::open_existing(path) else { return true };
+    match store.verify(false) {
+        Ok(findings) if findings.is_empty() => {
+            let found = portrait(&store);
+            assert!(
+                found.as_ref().is_ok_and(|found| found == sound),
+                "{damage}: nothing was found, but it reads {found:?}"
+            );
+            false
+        }
+        Ok(findings) => {
+            assert!(findings.iter().all(|finding| !finding.what.is_empty()));
+            assert!(findings.iter().all(|finding| !finding.remedy.is_empty()), "{findings:?}");
+            true
+        }
+        Err(_) => true,
+    }
+}
+
+/// Numbers as if thrown by dice, the same every time.
+fn dice(seed: u64) -> u64 {
+    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 32)
+}
+
+#[test]
+fn a_flipped_bit_is_never_silent() {
+    let (folder, path) = filled();
+    let bytes = std::fs::read(&path).unwrap();
+    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    let copy = folder.path().join("copy.db");
+    let mut noticed = 0;
+    for round in 0..TRIED {
+        let mut damaged = bytes.clone();
+        // Unused room between rows is most of a small file: look for bytes that hold something.
+        let at = (0..50)
+            .map(|attempt| dice(round * 64 + attempt) as usize % bytes.len())
+            .find(|&at| bytes[at] != 0)
+            .unwrap_or_default();
+        damaged[at] ^= 1 << (dice(round) % 8);
+        std::fs::write(&copy, &damaged).unwrap();
+        noticed += u64::from(check(&copy, &sound, &format!("a bit of byte {at}")));
+        remove_beside(&copy);
+    }
+    assert!(noticed > TRIED / 2, "{noticed} of {TRIED} were noticed");
+}
+
+#[test]
+fn a_torn_file_is_never_silent() {
+    let (folder, path) = filled();
+    let bytes = std::fs::read(&path).unwrap();
+    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    let copy = folder.path().join("copy.db");
+    for round in 0..TRIED / 4 {
+        let length = 1 + dice(round) as usize % (bytes.len() - 1);
+        std::fs::write(&copy, &bytes[..length]).unwrap();
+        assert!(check(&copy, &sound, &format!("{length} bytes")), "{length} bytes left");
+        remove_beside(&copy);
+    }
+    for page in 1..bytes.len() / 4096 {
+        let mut damaged = bytes.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(0);
+        std::fs::write(&copy, &damaged).unwrap();
+        check(&copy, &sound, &format!("page {page}"));
+        remove_beside(&copy);
+    }
+}
+
+fn remove_beside(path: &Path) {
+    for extension in ["db-wal", "db-shm"] {
+        drop(std::fs::remove_file(path.with_extension(extension)));
+    }
+}
+
+/// Changes a store behind its back.
+fn tamper(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+#[track_caller]
+fn check_found(sql: &str, what: &str, mended: bool) {
+    let (_folder, path) = filled();
+    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    tamper(&path, sql);
+    let store = Sqlite::open_existing(&path).unwrap();
+    let findings = store.verify(false).unwrap();
+    assert!(findings.iter().any(|finding| finding.what.contains(what)), "{sql}: {findings:?}");
+    assert!(findings.iter().all(|finding| !finding.repaired));
+    let repaired = store.verify(true).unwrap();
+    let after = store.verify(false).unwrap();
+    if mended {
+        assert!(repaired.iter().any(|finding| finding.repaired), "{sql}: {repaired:?}");
+        assert_eq!(after, [], "{sql}");
+        assert_eq!(portrait(&store).unwrap(), sound, "{sql}");
+    } else {
+        assert_ne!(after, [], "{sql}: a loss is no longer told");
+    }
+}
+
+#[test]
+fn losses_are_named() {
+    for (sql, what) in [
+        ("DELETE FROM message WHERE place = 4", "newest message of the session `one` is missing"),
+        ("DELETE FROM message WHERE place = 2", "does not follow"),
+        ("DELETE FROM raw WHERE rowid = 2", "are missing"),
+        ("UPDATE raw SET bytes = x'00' WHERE rowid = 2", "is not what its address says"),
+        ("UPDATE blob SET text = 'x' WHERE rowid = 1", "is not what its address says"),
+        ("DELETE FROM epoch", "the records are not those that were written"),
+        ("UPDATE epoch SET number = 7", "is not what its id says"),
+        ("UPDATE session SET title = 'x' WHERE name = 'one'", "the records are not those"),
+        ("UPDATE scope SET seen = 77", "the records are not those that were written"),
+        ("DELETE FROM snapshot", "the records are not those that were written"),
+        ("UPDATE passage SET start = 3", "does not stand in its original"),
+        ("UPDATE rewrite SET text = zeroblob(16)", "is sent as is missing"),
+        ("DROP INDEX message_place", "the tables are not as"),
+    ] {
+        check_found(sql, what, false);
+    }
+}
+
+#[test]
+fn what_can_be_derived_is_mended() {
+    for (sql, what) in [
+        ("UPDATE session SET messages = 99 WHERE name = 'one'", "counts 99 messages, not 5"),
+        ("UPDATE epoch SET undone = 0", "is not marked as it stands"),
+        ("DELETE FROM passage_terms WHERE rowid = 1", "full-text index"),
+        ("INSERT INTO passage_terms (rowid, terms) VALUES (999, '1xghost')", "full-text index"),
+    ] {
+        check_found(sql, what, true);
+    }
+}
+
+#[test]
+fn an_erased_message_is_in_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    let store = Sqlite::open(&path).unwrap();
+    let secret = "my password is hunter2";
+    let mut first = batch(&[], &["before", secret, "after"]);
+    first.turn.title = "my password is hunt…".into();
+    first.rewrites = vec![rewrite(secret, "a digest with hunter2")];
+    first.departure = departure(&[secret]);
+    first.departure.blobs.remove(0);
+    store.append(SCOPE, "one", &first).unwrap();
+    let with = epoch(&["before", secret], "he told hunter2");
+    store.commit(SCOPE, "one", &with, &departure(&["before", secret]), 0).unwrap();
+    for number in 0..50 {
+        let name = format!("filler {number}");
+        say(&store, &name, &[], &[&name]);
+    }
+    let holds = |wanted: &str| {
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        bytes.any(|bytes| bytes.windows(wanted.len()).any(|window| window == wanted.as_bytes()))
+    };
+    assert!(holds("hunter2"));
+    assert_eq!(store.erase(SCOPE, key(secret)).unwrap(), 1);
+    for trace in ["hunter2", "hunt", "password"] {
+        assert!(!holds(trace), "{trace} is still there");
+    }
+    assert!(holds("before") && holds("after"));
+    assert_eq!(store.verify(false).unwrap(), []);
+}
