@@ -107,7 +107,7 @@ impl Compressor {
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
             match compress(&thread, &options, budget, counter, &summarizers).await {
                 Outcome::Compressed(mut compressed) => {
-                    let bytes = outgoing(document, &compressed.view.edits(), &known, budget)?;
+                    let bytes = outgoing(document, &compressed.view.edits(), budget)?;
                     let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
                     let departure = mem::take(&mut compressed.departure);
                     let report = account.compressed(document, &after, *compressed, &departure);

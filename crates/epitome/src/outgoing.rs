@@ -13,18 +13,20 @@ pub(crate) fn broken(document: &Document<'_>) -> Vec<Violation> {
     validate(document.format(), document.bytes()).err().unwrap_or_default()
 }
 
-/// The document with its edits made. `known` are the rules that it broke before.
+/// The document with its edits made. Without any there is nothing to check.
 pub(crate) fn outgoing(
     document: &Document<'_>,
     edits: &[Edit],
-    known: &[Violation],
     budget: Budget,
 ) -> Result<Vec<u8>, Error> {
     let bytes = document.edited(edits).map_err(Error::Edit)?;
-    let found = validate(document.format(), &bytes).err().unwrap_or_default();
-    let added = added(found, known);
-    if !added.is_empty() {
-        return Err(Error::Invalid(added));
+    if !edits.is_empty()
+        && let Err(found) = validate(document.format(), &bytes)
+    {
+        let added = added(found, &broken(document));
+        if !added.is_empty() {
+            return Err(Error::Invalid(added));
+        }
     }
     let size = bytes.len() as u64;
     if budget.unit == Unit::Bytes && size > budget.most {

@@ -10,8 +10,7 @@ use epitome_kernel::{
     identity, stalled,
 };
 use epitome_types::{
-    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip,
-    Unit,
+    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip, Unit,
 };
 use epitome_wire::Document;
 

@@ -19,7 +19,7 @@ use super::state::{Incoming, State};
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
-use crate::outgoing::{broken, outgoing};
+use crate::outgoing::outgoing;
 use crate::request::Request;
 use crate::target::Live;
 
@@ -56,7 +56,6 @@ impl Session {
         let counter = self.counter_for(document);
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
-        let known = broken(document);
 
         let incoming = state.meet(document.entries(), &*self.journal, &self.scope)?;
         let name = self.name_for(&incoming)?;
@@ -115,7 +114,7 @@ impl Session {
             .map(|(part, rewrite)| Edit::SetText { part, text: rewrite.with.clone() })
             .collect();
         edits.extend(view.edits());
-        let bytes = outgoing(document, &edits, &known, live.budget())?;
+        let bytes = outgoing(document, &edits, live.budget())?;
         let size = view.size(&tokens);
         events.warn(&live, size);
         let prompt = Prompt {
