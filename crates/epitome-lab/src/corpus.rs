@@ -17,7 +17,7 @@ use crate::{Figures, Recording, Replay, ReplayError, Setup};
 /// As a replay.
 pub fn at_share(recording: &Recording, setup: &Setup, share: f64) -> Result<Figures, ReplayError> {
     let store = || Arc::new(Memory::new());
-    let size = Replay::new(recording, setup, store(), None)?.size();
+    let size = Replay::new(recording, setup, store(), None)?.tokens();
     let setup = Setup { window: Window::Limit((size as f64 * share) as u64), ..setup.clone() };
     played(Replay::new(recording, &setup, store(), None)?)
 }

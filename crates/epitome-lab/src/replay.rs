@@ -107,7 +107,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     }
 
     /// Tokens of the largest request, as it will come: the size of the whole conversation.
-    pub fn size(&self) -> u64 {
+    pub fn tokens(&self) -> u64 {
         self.turns.last().map_or(0, |messages| self.raw[self.lead + messages])
     }
 

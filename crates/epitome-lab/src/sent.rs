@@ -50,3 +50,56 @@ impl Sent {
         Ok(self.tokens.saturating_sub(sizes.sum(rest)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use epitome::Unit;
+    use epitome_testkit::FixedCounter;
+
+    use super::*;
+
+    /// A request of messages with so many words each; a message takes 4 tokens more.
+    fn sent(messages: &[(&str, u64)]) -> Sent {
+        let text = |(word, count): &(&str, u64)| [*word].repeat(*count as usize).join(" ");
+        let message =
+            |one: &(&str, u64)| format!("{{\"role\":\"user\",\"content\":\"{}\"}}", text(one));
+        let all: Vec<_> = messages.iter().map(message).collect();
+        let tokens = messages.iter().map(|(_, count)| count + 4).sum();
+        Sent::new(format!("[{}]", all.join(",")).into_bytes(), tokens).unwrap()
+    }
+
+    fn check(before: &[(&str, u64)], after: &[(&str, u64)], shared: u64, kept: f64) {
+        let (before, after) = (sent(before), sent(after));
+        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        assert_eq!(after.shared(&before, Format::OpenAi, gauge), Ok(shared));
+        let found = after.kept(&before);
+        assert!((found - kept).abs() < 1e-9, "{found} instead of {kept}");
+    }
+
+    #[test]
+    fn what_grows_at_its_end_keeps_all() {
+        check(&[("a", 3)], &[("a", 3), ("b", 5)], 7, 1.0);
+        check(&[("a", 3)], &[("a", 3)], 7, 1.0);
+        check(&[], &[("a", 3)], 0, 1.0);
+    }
+
+    #[test]
+    fn only_whole_messages_are_shared() {
+        // One of 31 characters with 3 words, one with 1 word; brackets and commas beside them.
+        let first = r#"[{"role":"user","content":"a a a"}"#.len() as f64;
+        let second = r#",{"role":"user","content":""#.len() as f64;
+        let all = first + second + r#"b"}"#.len() as f64;
+        check(&[("a", 3), ("b", 1)], &[("a", 3), ("c", 9)], 7, (first + second) / all);
+        // The second grows: its bytes go on, but it is another message.
+        check(&[("a", 3), ("b", 1)], &[("a", 3), ("b", 9)], 7, (all - 2.0) / all);
+        let head = r#"[{"role":"user","content":""#.len() as f64;
+        check(&[("a", 3), ("b", 1)], &[("x", 1)], 0, head / all);
+    }
+
+    #[test]
+    fn a_prompt_that_lost_its_end_shares_what_is_left() {
+        let first = r#"[{"role":"user","content":"a a a"}"#.len() as f64;
+        let all = first + r#",{"role":"user","content":"b"}"#.len() as f64;
+        check(&[("a", 3), ("b", 1)], &[("a", 3)], 7, first / all);
+    }
+}
