@@ -127,12 +127,11 @@ mod tests {
                 found.map(|(_, value)| OsString::from(value))
             })
         };
-        let homes =
-            of(&[("HOME", "/home/me"), ("CODEX_HOME", "/codex"), ("CLAUDE_CONFIG_DIR", "")]);
+        let homes = of(&[("HOME", "/srv/me"), ("CODEX_HOME", "/codex"), ("CLAUDE_CONFIG_DIR", "")]);
         let homes = homes.unwrap();
-        assert_eq!(homes.claude_code, Path::new("/home/me/.claude/projects"));
+        assert_eq!(homes.claude_code, Path::new("/srv/me/.claude/projects"));
         assert_eq!(homes.codex, Path::new("/codex/sessions"));
-        assert_eq!(homes.pi, Path::new("/home/me/.pi/agent/sessions"));
+        assert_eq!(homes.pi, Path::new("/srv/me/.pi/agent/sessions"));
         assert_eq!(of(&[("CODEX_HOME", "/codex")]), None);
     }
 

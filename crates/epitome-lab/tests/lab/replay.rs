@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epitome::{Format, Memory, Window};
 use epitome_lab::{Figures, Price, Prices, Recording, Replay, Setup, Traffic, Turn};
 
-use crate::conversation;
+use crate::talk::conversation;
 
 /// Plays a conversation to its end; the prompts stand beside their turns.
 async fn play(text: &str, setup: &Setup, store: Arc<Memory>) -> (Vec<(Turn, Vec<u8>)>, Figures) {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use epitome::Window;
 use epitome_lab::{Progress, Scan, ScanOptions, Setup, given, lost, scan};
 
-use crate::conversation;
+use crate::talk::conversation;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
