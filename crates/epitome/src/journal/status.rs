@@ -5,10 +5,11 @@
 
 use epitome_kernel::StoreError;
 use epitome_types::{Cause, How, Recorded, SessionInfo};
+use epitome_wire::Format;
 use serde::Serialize;
 
 use super::{History, Keeper};
-use crate::Error;
+use crate::{Error, Profile};
 
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -91,6 +92,13 @@ pub struct Status {
     pub recommendation: String,
     /// The compressions that this session made, oldest first.
     pub history: Vec<Past>,
+}
+
+impl Profile {
+    /// The limit that is assumed for a provider's format where nobody states one, in tokens.
+    pub fn guessed_limit(&self, format: Format) -> u64 {
+        self.options.limit.guess(format)
+    }
 }
 
 impl From<&Recorded> for Past {
