@@ -1,8 +1,10 @@
-//! What left the prompt, kept: originals by content id, and the pieces that a search finds again.
+//! What was said and what left the prompt, kept: the journal of live conversations, originals by
+//! content id, and the pieces that a search finds again.
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
-//! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same port with the same ranking; one conformance
-//! suite holds for both. Only [`Sqlite`] touches files, and only this crate knows their modes.
+//! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same ports with the same answers; one
+//! conformance suite holds for both. Only [`Sqlite`] touches files, and only this crate knows
+//! their modes.
 
 mod batch;
 mod content;

@@ -5,8 +5,8 @@
 //! [`crate::Sqlite`].
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io;
-use std::path::Path;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Creates the file, and its missing folders, unless it exists; says whether it did. An existing
 /// file keeps its mode.
@@ -21,6 +21,30 @@ pub(crate) fn create_private(path: &Path) -> io::Result<bool> {
         Ok(_) => Ok(true),
         // Another process was faster; that is as good.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file that stands beside another one under a longer name.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    OpenOptions::new().read(true).open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Copies a file to where only its owner reads it; one that is there already stays.
+pub(crate) fn set_aside(path: &Path, aside: &Path) -> io::Result<()> {
+    let bytes = read(path)?;
+    match private_file().write(true).create_new(true).open(aside) {
+        Ok(mut file) => file.write_all(&bytes),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
 }

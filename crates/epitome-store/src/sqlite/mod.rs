@@ -19,6 +19,7 @@ mod search;
 mod session;
 mod shelf;
 mod snapshot;
+mod tail;
 mod tree;
 mod verify;
 
@@ -68,7 +69,8 @@ impl Sqlite {
     /// # Errors
     ///
     /// [`StoreError::Newer`] for a store of a newer version; [`StoreError::Damaged`] for one that
-    /// cannot be read any longer; [`StoreError::Broken`] for a file that cannot be created or is
+    /// cannot be read any longer, and once for one whose newest records are torn: they are set
+    /// aside in a file ending in `-wal.torn`, and what is left opens from then on; [`StoreError::Broken`] for a file that cannot be created or is
     /// not a store.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, Durability::Normal)
@@ -103,6 +105,12 @@ impl Sqlite {
             Durability::Full => Sync::Full,
         };
         let sync = if created { Sync::Off } else { durability };
+        let loss = tail::loss(path);
+        if loss.is_some() {
+            let (log, aside) = (file::beside(path, "-wal"), file::beside(path, "-wal.torn"));
+            file::set_aside(&log, &aside)
+                .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
@@ -114,6 +122,14 @@ impl Sqlite {
             }
             Refusal::Sql(error) => Fail::Sql(error).at(path, "cannot be opened"),
         })?;
+        if let Some(what) = loss {
+            // Said aloud once; from then on the verification tells it.
+            let what = format!("the end of `{}` is torn: {what}", path.display());
+            connection
+                .execute("INSERT INTO damage (what) VALUES (?1)", [&what])
+                .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
+            return Err(StoreError::Damaged { what });
+        }
         Ok(Self { path: path.to_owned(), durability, link: Mutex::new(Link { connection, sync }) })
     }
 

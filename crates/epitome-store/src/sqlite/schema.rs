@@ -53,7 +53,8 @@ const MIGRATIONS: [&str; 2] = [
     // one before, so that a page of a history is one range of each branch on the way. `raw` holds
     // encoded messages by the hash of their bytes; all other text is in `blob`, and `held` says which sessions need it
     // (0: somebody outside of sessions). Numbers that may
-    // pass 2^63 are kept by their bits. The ledger of each scope covers all tables.
+    // pass 2^63 are kept by their bits. The ledger of each scope covers all tables
+    // but `damage`, which tells what was found missing when the file was opened.
     "ALTER TABLE scope ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE scope ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE scope ADD COLUMN records INTEGER NOT NULL DEFAULT 0;
@@ -184,6 +185,9 @@ const MIGRATIONS: [&str; 2] = [
     ) STRICT;
     CREATE UNIQUE INDEX snapshot_id ON snapshot (scope, snapshot);
     CREATE INDEX snapshot_session ON snapshot (scope, session);
+    CREATE TABLE damage (
+        what TEXT NOT NULL
+    ) STRICT;
     CREATE TABLE erased (
         scope INTEGER NOT NULL,
         key BLOB NOT NULL

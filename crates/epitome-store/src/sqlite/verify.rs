@@ -32,6 +32,7 @@ impl Sqlite {
             let mut check = Check { connection: &transaction, repair, findings: Vec::new() };
             check.file();
             check.attempt("the tables", Check::schema);
+            check.attempt("the file", Check::torn);
             let scopes = check.attempt("the scopes", |check| Ok(ledger::scopes(check.connection)?));
             for name in scopes.unwrap_or_default() {
                 check.scope(&name);
@@ -104,6 +105,20 @@ impl<'a> Check<'a> {
         for line in found.into_iter().flatten().filter(|line| line != "ok") {
             self.lost(format!("the file: {line}"));
         }
+    }
+
+    /// What was found missing when the file was opened. Mending is to stop telling it: the clients
+    /// that go on send their history again.
+    fn torn(&mut self) -> Result<(), Fail> {
+        let mut statement = self.connection.prepare("SELECT what FROM damage ORDER BY rowid")?;
+        let found =
+            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+        for what in found {
+            self.derived(what, |connection| {
+                connection.execute("DELETE FROM damage", []).map(|_| ())
+            })?;
+        }
+        Ok(())
     }
 
     /// The tables are those that this program makes.

@@ -240,3 +240,76 @@ fn an_erased_message_is_in_no_file() {
     assert!(holds("before") && holds("after"));
     assert_eq!(store.verify(false).unwrap(), []);
 }
+
+/// A store whose process was killed: its file with the two beside it.
+fn killed() -> (TempDir, PathBuf, Vec<String>) {
+    let (folder, path) = filled();
+    let store = Sqlite::open_existing(&path).unwrap();
+    say(&store, "three", &HISTORY, &["zeta six", "eta seven"]);
+    say(&store, "three", &[&HISTORY[..], &["zeta six", "eta seven"]].concat(), &["theta eight"]);
+    let copy = folder.path().join("killed.db");
+    for extension in ["db", "db-wal", "db-shm"] {
+        std::fs::copy(path.with_extension(extension), copy.with_extension(extension)).unwrap();
+    }
+    let sound = portrait(&store).unwrap();
+    (folder, copy, sound)
+}
+
+/// Damages the write-ahead file of a killed process's store.
+#[track_caller]
+fn check_torn(damage: impl Fn(&mut Vec<u8>), with_index: bool, what: &str) -> bool {
+    let (_folder, path, sound) = killed();
+    let log = path.with_extension("db-wal");
+    let mut bytes = std::fs::read(&log).unwrap();
+    damage(&mut bytes);
+    std::fs::write(&log, &bytes).unwrap();
+    if !with_index {
+        std::fs::remove_file(path.with_extension("db-shm")).unwrap();
+    }
+    if !check(&path, &sound, what) {
+        return false;
+    }
+    // It was said aloud once; what is left opens, and the verification goes on telling.
+    let store = Sqlite::open_existing(&path).unwrap();
+    let findings = store.verify(false).unwrap();
+    assert!(findings[0].what.contains("is torn"), "{what}: {findings:?}");
+    assert!(file_beside(&path, "-wal.torn").exists());
+    store.verify(true).unwrap();
+    assert_eq!(store.verify(false).unwrap(), [], "{what}");
+    true
+}
+
+fn file_beside(path: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{}{ending}", path.display()))
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_to_find() {
+    assert!(!check_torn(|_| (), true, "nothing"));
+    assert!(!check_torn(|_| (), false, "nothing, no index"));
+    // A request that was cut off: pages without an end, or with half a page.
+    let begun = |bytes: &mut Vec<u8>| {
+        let mut frame = bytes[32..32 + 24 + 4096].to_vec();
+        frame[4..8].fill(0);
+        bytes.extend(&frame);
+        bytes.extend(&frame[..1000]);
+    };
+    assert!(!check_torn(begun, true, "a request cut off"));
+    assert!(!check_torn(begun, false, "a request cut off, no index"));
+}
+
+#[test]
+fn a_torn_end_is_never_silent() {
+    let length = |bytes: &Vec<u8>| bytes.len();
+    for round in 0..24 {
+        let cut = |bytes: &mut Vec<u8>| bytes.truncate(dice(round) as usize % length(bytes));
+        assert!(check_torn(cut, true, &format!("cut {round}")));
+        let flip = |bytes: &mut Vec<u8>| {
+            let at = dice(round) as usize % length(bytes);
+            bytes[at] ^= 1 << (round % 8);
+        };
+        assert!(check_torn(flip, true, &format!("flip {round}")));
+    }
+    assert!(check_torn(|bytes| bytes[40] ^= 1, false, "the first page, no index"));
+    assert!(check_torn(|bytes| bytes[17] ^= 1, false, "the header, no index"));
+}

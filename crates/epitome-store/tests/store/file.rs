@@ -5,8 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{Chars, Conversation};
-use epitome_kernel::{Store, StoreError};
-use epitome_store::Sqlite;
+use crate::talk::{SCOPE, batch, chain, epoch, key, say};
+use epitome_kernel::types::Mark;
+use epitome_kernel::{Archive, Commit, Departure, Journal, Store, StoreError};
+use epitome_store::{Durability, Sqlite};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -173,4 +175,84 @@ fn text_is_stored_once() {
     let copies = bytes.windows(6).filter(|window| window == b"marker").count();
     // Once in the original for each passage; the index holds it as one term.
     assert_eq!(copies, 2 + 1);
+}
+
+#[test]
+fn an_older_store_becomes_a_journal() {
+    let (folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    store.keep("a", &one("the lighthouse")).unwrap();
+    drop(store);
+    // As the first version left it: without the journal's tables and columns.
+    let raw = Connection::open(&path).unwrap();
+    for table in [
+        "held", "raw", "branch", "message", "session", "rewrite", "epoch", "mark", "snapshot",
+        "erased", "damage",
+    ] {
+        raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+    }
+    raw.execute_batch("DROP INDEX passage_original").unwrap();
+    for column in ["seen", "used", "records", "sum"] {
+        raw.execute_batch(&format!("ALTER TABLE scope DROP COLUMN {column}")).unwrap();
+    }
+    raw.pragma_update(None, "user_version", 1).unwrap();
+    drop(raw);
+    let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(found(&store, "lighthouse"), ["the lighthouse"]);
+    say(&store, "one", &[], &["a", "b"]);
+    assert_eq!(store.delete(SCOPE, "one").unwrap(), 2);
+    assert_eq!(store.verify(false).unwrap(), []);
+    drop(folder);
+}
+
+#[test]
+fn two_connections_record_one_session() {
+    let (_folder, path) = place();
+    let (first, second) = (Sqlite::open(&path).unwrap(), Sqlite::open(&path).unwrap());
+    say(&first, "one", &[], &["a"]);
+    say(&second, "one", &["a"], &["b"]);
+    let run = epoch(&["a", "b"], "s");
+    let seen = first.seen(SCOPE).unwrap();
+    second.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
+    let late = first.commit(SCOPE, "one", &run, &Departure::default(), seen).unwrap();
+    assert_eq!(late, Commit::Behind);
+    let done = first.commit(SCOPE, "one", &run, &Departure::default(), seen + 1).unwrap();
+    assert_eq!(done, Commit::Done(seen + 2));
+    second.mark(SCOPE, "one", &Mark::Undo(run.id), "now").unwrap();
+    assert!(first.epochs_of(SCOPE, "one").unwrap()[0].undone);
+    assert_eq!(first.session(SCOPE, "one").unwrap(), second.session(SCOPE, "one").unwrap());
+}
+
+#[test]
+fn a_failing_request_leaves_nothing() {
+    let (_folder, path) = place();
+    let store = Sqlite::open_with(&path, Durability::Full).unwrap();
+    say(&store, "one", &[], &["a"]);
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(
+        "CREATE TRIGGER full BEFORE INSERT ON message WHEN NEW.place = 2
+         BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+    )
+    .unwrap();
+    let error = store.append(SCOPE, "one", &batch(&["a"], &["b", "c"])).unwrap_err();
+    assert!(error.to_string().contains("cannot be written: disk full"), "{error}");
+    raw.execute_batch("DROP TRIGGER full").unwrap();
+    assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
+    assert!(store.history(SCOPE, chain(&["a", "b"]), 0, 9).is_err());
+    say(&store, "one", &["a"], &["b", "c"]);
+    assert_eq!(store.verify(false).unwrap(), []);
+}
+
+#[test]
+fn an_erasure_that_another_process_holds_up_says_so() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    say(&store, "one", &[], &["a"]);
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM message").unwrap();
+    let error = store.erase(SCOPE, key("a")).unwrap_err();
+    assert!(error.to_string().contains("cannot be cleared of old pages"), "{error}");
+    assert_eq!(store.history(SCOPE, chain(&["a"]), 0, 9).unwrap()[0].bytes, None);
+    reader.execute_batch("COMMIT").unwrap();
+    store.erase(SCOPE, key("a")).unwrap();
 }
