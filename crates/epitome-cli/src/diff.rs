@@ -1,0 +1,99 @@
+//! `epitome diff`: what the model saw against what happened.
+//!
+//! Invariant: each cut says what stood there, what stands there now, who asked for it and why, and
+//! how to get it back.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use epitome::{Cut, CutEntry, Diff};
+
+use crate::fault::Fault;
+use crate::files;
+use crate::journal::{self, JournalFlags};
+use crate::table::{Column, Table, left, output_width, right};
+use crate::text::{clipped, counted, grouped, plain};
+
+/// Cells before the values of a cut.
+const INDENT: usize = 9;
+
+const ENTRIES: [Column; 5] = [left(""), left("").least(9), right(""), left("").least(12), left("")];
+
+/// Shows what the model saw of a session against what happened: each cut, who asked for it and why
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome diff debugging-session")]
+pub(crate) struct Args {
+    /// The session [default: the one used last]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let journal = args.journal.open()?;
+    let diff = journal.keeper.diff(args.session.as_deref()).map_err(Fault::of)?;
+    if args.journal.json {
+        return journal::json(&diff);
+    }
+    let recall = format!("epitome recall{}", journal.flag());
+    files::to_stdout(|out| write(out, &diff, &recall))
+}
+
+fn write(out: &mut dyn Write, diff: &Diff, recall: &str) -> io::Result<()> {
+    let bold = Style::new().bold();
+    let [came, sent] = diff.tokens.map(grouped);
+    let messages = counted(diff.messages as u64, "message");
+    writeln!(out, "{bold}{}{bold:#}  {messages}", plain(&diff.session))?;
+    if diff.cuts.is_empty() {
+        return writeln!(out, "the model saw all {came} tokens as they were said");
+    }
+    writeln!(
+        out,
+        "{came} tokens as said, {sent} as sent, {}",
+        counted(diff.cuts.len() as u64, "cut")
+    )?;
+    diff.cuts.iter().try_for_each(|cut| {
+        writeln!(out)?;
+        write_cut(out, cut, recall)
+    })
+}
+
+fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
+    let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into())).bold();
+    let [before, after] = cut.tokens.map(grouped);
+    let range = match cut.entries.as_slice() {
+        [] => String::new(),
+        [one] => one.entry.clone(),
+        [first, .., last] => format!("{}-{}", first.entry, last.entry),
+    };
+    let how = cut.how;
+    writeln!(out, "{yellow}{range} {how}{yellow:#}  {before} → {after} tokens")?;
+    let most = output_width();
+    let mut line = |name: &str, value: &str| {
+        let line = format!("  {name:7}{}", plain(value));
+        writeln!(out, "{}", clipped(&line, most))
+    };
+    let at = cut.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let epoch = cut.epoch.as_ref().map(|epoch| format!(", epoch {epoch}")).unwrap_or_default();
+    line("by", &format!("policy {}{at}, hook {}{epoch}", cut.policy, cut.hook))?;
+    if !cut.reason.is_empty() {
+        line("why", &cut.reason)?;
+    }
+    line("now", cut.now.as_deref().unwrap_or("nothing stands there"))?;
+    if let Some(id) = &cut.recall {
+        line("back", &format!("{recall} {id}"))?;
+    }
+    line("was", "")?;
+    let row = |entry: &CutEntry| {
+        vec![
+            entry.entry.clone(),
+            plain(&entry.name),
+            grouped(entry.tokens),
+            plain(&entry.text),
+            entry.recall.clone().unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<_> = cut.entries.iter().map(row).collect();
+    Table::new(&ENTRIES).indented(INDENT).print(out, &rows)
+}

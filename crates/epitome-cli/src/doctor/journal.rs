@@ -1,0 +1,100 @@
+//! Checks of the store.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use epitome::{Archive, Sqlite};
+
+use super::{Finding, Patient};
+use crate::text::{counted, grouped};
+
+/// A larger store is not verified here, since that would take long.
+const QUICK: u64 = 256 << 20;
+/// With less room than this a session may not be recorded any longer.
+const LITTLE: u64 = 64 << 20;
+/// With less room than this somebody should look.
+const TIGHT: u64 = 1 << 30;
+
+/// Whether others can read what was said.
+pub(super) fn files(patient: &Patient<'_>) -> Vec<Finding> {
+    const ABOUT: &str = "files";
+    if !patient.path.exists() {
+        return Vec::new();
+    }
+    let mut open = Vec::new();
+    let beside = |end: &str| PathBuf::from(format!("{}{end}", patient.path.display()));
+    for file in [patient.path.clone(), beside("-wal"), beside("-shm")] {
+        open.extend(readable_by_others(&file, "600"));
+    }
+    // Any other folder is the user's affair: the files in it cannot be read all the same.
+    let folder = patient.path.parent().filter(|_| patient.usual);
+    open.extend(folder.and_then(|folder| readable_by_others(folder, "700")));
+    if open.is_empty() {
+        return vec![Finding::ok(ABOUT, "readable by you only")];
+    }
+    let found = |(path, mode, remedy): (PathBuf, u32, String)| {
+        let found = format!("{} has the mode {mode:o}: others may read it", path.display());
+        Finding::fail(ABOUT, found, remedy)
+    };
+    open.into_iter().map(found).collect()
+}
+
+fn readable_by_others(path: &Path, mode: &str) -> Option<(PathBuf, u32, String)> {
+    let found = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    let remedy = format!("chmod {mode} {}", path.display());
+    (found & 0o077 != 0).then(|| (path.to_owned(), found, remedy))
+}
+
+/// Whether there is room to record more.
+pub(super) fn room(patient: &Patient<'_>) -> Vec<Finding> {
+    const ABOUT: &str = "room";
+    const REMEDY: &str = "make room, or name a store elsewhere with `--store`";
+    let folder = patient.path.ancestors().skip(1).find(|folder| folder.is_dir());
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(about) = rustix::fs::statvfs(folder) else { return Vec::new() };
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let found = format!("{} MiB free in {}", grouped(free >> 20), folder.display());
+    vec![match free {
+        _ if free < LITTLE => Finding::fail(ABOUT, found, REMEDY),
+        _ if free < TIGHT => Finding::warn(ABOUT, found, REMEDY),
+        _ => Finding::ok(ABOUT, found),
+    }]
+}
+
+/// Whether the store can be opened and holds what was written.
+pub(super) fn store(patient: &Patient<'_>) -> Vec<Finding> {
+    const ABOUT: &str = "store";
+    let path = patient.path.display();
+    if !patient.path.exists() {
+        let found = format!("there is none yet at {path}; the first session makes it");
+        return vec![Finding::ok(ABOUT, found)];
+    }
+    let store = match Sqlite::open_existing(&patient.path) {
+        Ok(store) => store,
+        Err(error) => {
+            let remedy = "move the file away, or name another store with `--store`";
+            return vec![Finding::fail(ABOUT, error.to_string(), remedy)];
+        }
+    };
+    let size = fs::metadata(&patient.path).map_or(0, |about| about.len());
+    let opens = format!("{path} opens, {} KiB, its schema is known", grouped(size.div_ceil(1024)));
+    if size > QUICK {
+        let remedy = "`epitome session verify` takes its time and looks at all of it";
+        return vec![Finding::ok(ABOUT, format!("{opens}; too large to verify here: {remedy}"))];
+    }
+    match store.verify(false) {
+        Ok(findings) if findings.is_empty() => {
+            vec![Finding::ok(ABOUT, format!("{opens} and all is as it was written"))]
+        }
+        Ok(findings) => {
+            let found = counted(findings.len() as u64, "finding");
+            let remedy = "`epitome session verify` names them, `--repair` mends what can be";
+            vec![Finding::fail(ABOUT, format!("{path} is damaged: {found}"), remedy)]
+        }
+        Err(error) => {
+            let remedy = "`epitome session verify` tells more";
+            vec![Finding::fail(ABOUT, error.to_string(), remedy)]
+        }
+    }
+}

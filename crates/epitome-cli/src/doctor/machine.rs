@@ -1,0 +1,93 @@
+//! Checks of the program, the terminal and the options.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+use std::path::{Path, PathBuf};
+
+use epitome::{Format, Profile};
+
+use super::{Finding, Patient};
+use crate::table::output_width;
+use crate::text::grouped;
+
+/// Whether the program is found where a client would look for it.
+pub(super) fn program(_: &Patient<'_>) -> Vec<Finding> {
+    const ABOUT: &str = "program";
+    let version = env!("CARGO_PKG_VERSION");
+    let own = env::current_exe().and_then(|path| path.canonicalize()).ok();
+    let found = on_path("epitome");
+    vec![match (found, own) {
+        (Some(found), Some(own)) if found.canonicalize().is_ok_and(|found| found == own) => {
+            Finding::ok(ABOUT, format!("epitome {version} at {}", found.display()))
+        }
+        (Some(found), own) => Finding::warn(
+            ABOUT,
+            format!("the epitome on your PATH is another one: {}", found.display()),
+            match own {
+                Some(own) => format!("this one is {}; put its folder first", own.display()),
+                None => "install this one over it".to_owned(),
+            },
+        ),
+        (None, own) => Finding::warn(
+            ABOUT,
+            format!("epitome {version} is not on your PATH"),
+            match own.as_deref().and_then(Path::parent) {
+                Some(folder) => format!("add {} to PATH", folder.display()),
+                None => "add its folder to PATH".to_owned(),
+            },
+        ),
+    }]
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// What tables and colours go by.
+pub(super) fn terminal(_: &Patient<'_>) -> Vec<Finding> {
+    const ABOUT: &str = "terminal";
+    let colors = match anstream::AutoStream::choice(&stdout()) {
+        anstream::ColorChoice::Never => "no colours",
+        _ => "colours",
+    };
+    if !stdout().is_terminal() {
+        return vec![Finding::ok(ABOUT, "standard output is no terminal: plain text")];
+    }
+    let columns = output_width();
+    vec![match columns {
+        ..60 => Finding::warn(
+            ABOUT,
+            format!("{columns} columns, {colors}: tables leave out most of theirs"),
+            "make the window wider, or use `--json`",
+        ),
+        _ => Finding::ok(ABOUT, format!("{columns} columns, {colors}")),
+    }]
+}
+
+/// Whether the options of the profile can be read.
+pub(super) fn profile(patient: &Patient<'_>) -> Vec<Finding> {
+    vec![match patient.flags.profile() {
+        Ok(profile) => {
+            let config = profile.config();
+            let config: String = config.chars().take(11).collect();
+            Finding::ok("profile", format!("{}, options {config}", profile.name()))
+        }
+        Err(fault) => {
+            let names: Vec<_> = Profile::names().collect();
+            Finding::fail("profile", fault.line(), format!("choose of {}", names.join(", ")))
+        }
+    }]
+}
+
+/// What is assumed of a model's window where nobody states it.
+pub(super) fn window(patient: &Patient<'_>) -> Vec<Finding> {
+    let Ok(profile) = patient.flags.profile() else { return Vec::new() };
+    let guess = |format| grouped(profile.guessed_limit(format));
+    let found = format!(
+        "guessed where it is not stated: {} tokens for anthropic, {} for openai",
+        guess(Format::Anthropic),
+        guess(Format::OpenAi)
+    );
+    vec![Finding::ok("window", found + "; `--limit` or `--size` state it")]
+}

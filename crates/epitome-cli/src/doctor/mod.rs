@@ -1,0 +1,116 @@
+//! `epitome doctor`: what is not as it should be, each with its remedy.
+//!
+//! Invariant: a check changes nothing and answers whatever the others found; exit code 6 where one
+//! fails. A new part of the program adds its checks to [`CHECKS`].
+
+mod journal;
+mod machine;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::files;
+use crate::journal::{self as journals, JournalFlags};
+use crate::text::counted;
+
+/// Every check, in the order of the report.
+const CHECKS: &[fn(&Patient<'_>) -> Vec<Finding>] = &[
+    machine::program,
+    machine::terminal,
+    machine::profile,
+    machine::window,
+    journal::files,
+    journal::room,
+    journal::store,
+];
+
+/// Checks the installation and the store; every finding comes with its remedy
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome doctor")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// What is looked at.
+struct Patient<'a> {
+    flags: &'a JournalFlags,
+    /// The store, whether or not there is one.
+    path: PathBuf,
+    /// Whether nobody named another store.
+    usual: bool,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    verdict: Verdict,
+    /// What was looked at.
+    about: &'static str,
+    /// What was found.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn ok(about: &'static str, found: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Ok, about, found: found.into(), remedy: None }
+    }
+
+    fn warn(about: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let (found, remedy) = (found.into(), Some(remedy.into()));
+        Self { verdict: Verdict::Warn, about, found, remedy }
+    }
+
+    fn fail(about: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fail, ..Self::warn(about, found, remedy) }
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let flags = &args.journal;
+    let path = flags.path()?;
+    let usual = crate::flags::default_store().is_some_and(|usual| usual == path);
+    let patient = Patient { flags, path, usual };
+    let findings: Vec<_> = CHECKS.iter().flat_map(|check| check(&patient)).collect();
+    if flags.json {
+        journals::json(&findings)?;
+    } else {
+        let shown = |one: &&Finding| !flags.quiet || one.verdict != Verdict::Ok;
+        files::to_stdout(|out| findings.iter().filter(shown).try_for_each(|one| write(out, one)))?;
+    }
+    match findings.iter().filter(|one| one.verdict == Verdict::Fail).count() as u64 {
+        0 => Ok(()),
+        failed => Err(Fault::found(format!("{} failed", counted(failed, "check")))),
+    }
+}
+
+fn write(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    let (name, color) = match finding.verdict {
+        Verdict::Ok => ("ok", AnsiColor::Green),
+        Verdict::Warn => ("warn", AnsiColor::Yellow),
+        Verdict::Fail => ("fail", AnsiColor::Red),
+    };
+    let style = Style::new().fg_color(Some(color.into())).bold();
+    writeln!(out, "{style}{name:4}{style:#}  {:9} {}", finding.about, finding.found)?;
+    match &finding.remedy {
+        Some(remedy) => writeln!(out, "      {:9} {remedy}", ""),
+        None => Ok(()),
+    }
+}

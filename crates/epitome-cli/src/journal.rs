@@ -1,0 +1,117 @@
+//! What all verbs of the journal share: where it is, whose, and how the answer is printed.
+//!
+//! Invariant: only a verb that records something makes a store where there is none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epitome::{Keeper, Profile, Sqlite};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::files;
+use crate::flags::default_store;
+
+/// Where the journal is, and how the answer is printed.
+#[derive(clap::Args)]
+pub(crate) struct JournalFlags {
+    /// The store [default: epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// The profile whose sessions are meant
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    profile: String,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// An open journal.
+pub(crate) struct Journal {
+    pub(crate) keeper: Keeper,
+    pub(crate) store: Arc<Sqlite>,
+    /// The store, where another one than the default was named.
+    named: Option<PathBuf>,
+}
+
+impl JournalFlags {
+    /// The path of the store, whether or not there is one.
+    pub(crate) fn path(&self) -> Result<PathBuf, Fault> {
+        store_path(self.store.as_deref())
+    }
+
+    /// The profile.
+    pub(crate) fn profile(&self) -> Result<Profile, Fault> {
+        Ok(Profile::shipped(&self.profile)?)
+    }
+
+    /// Opens the journal.
+    pub(crate) fn open(&self) -> Result<Journal, Fault> {
+        let profile = self.profile()?;
+        let path = self.path()?;
+        if !path.exists() {
+            let (path, flag) = (path.display(), self.flag());
+            return Err(Fault::unreadable(format!(
+                "no store at {path}; `epitome session import{flag} FILE` makes one"
+            )));
+        }
+        let store = Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?;
+        Ok(self.journal(profile, store))
+    }
+
+    /// Opens the journal, and makes one where there is none.
+    pub(crate) fn create(&self) -> Result<Journal, Fault> {
+        let profile = self.profile()?;
+        let store = Sqlite::open(&self.path()?).map_err(Fault::of_output)?;
+        Ok(self.journal(profile, store))
+    }
+
+    fn journal(&self, profile: Profile, store: Sqlite) -> Journal {
+        let store = Arc::new(store);
+        Journal { keeper: Keeper::new(store.clone(), profile), store, named: self.store.clone() }
+    }
+
+    /// What has to be added to another command so that it means the same store.
+    fn flag(&self) -> String {
+        flag(self.store.as_deref())
+    }
+
+    /// Prints an answer: as JSON where that is asked for, else in words.
+    pub(crate) fn print<T: Serialize>(
+        &self,
+        answer: &T,
+        words: impl FnOnce() -> String,
+    ) -> Result<(), Fault> {
+        match (self.json, self.quiet) {
+            (true, _) => json(answer),
+            (false, true) => Ok(()),
+            (false, false) => files::to_stdout(|out| writeln!(out, "{}", words())),
+        }
+    }
+}
+
+impl Journal {
+    /// What has to be added to another command so that it means the same store.
+    pub(crate) fn flag(&self) -> String {
+        flag(self.named.as_deref())
+    }
+}
+
+/// The store that is meant.
+pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Fault> {
+    let path = named.map(Path::to_owned).or_else(default_store);
+    path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))
+}
+
+fn flag(named: Option<&Path>) -> String {
+    named.map(|path| format!(" --store {}", path.display())).unwrap_or_default()
+}
+
+/// Prints a value as JSON.
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Fault> {
+    let json = serde_json::to_string_pretty(value).map_err(Fault::internal)?;
+    files::bytes_to_stdout(format!("{json}\n").as_bytes())
+}

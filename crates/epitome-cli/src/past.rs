@@ -1,0 +1,54 @@
+//! The compressions of a session as a table.
+//!
+//! Invariant: oldest first, one line each. Called by `session show` and `status`.
+
+use std::io::{self, Write};
+
+use epitome::Past;
+use epitome::types::Cause;
+
+use crate::table::{Column, Table, left, right};
+use crate::text::{grouped, moment};
+
+const COLUMNS: [Column; 8] = [
+    right("no."),
+    left("time"),
+    left("cause"),
+    right("before"),
+    right("after"),
+    right("kept"),
+    left("epoch").spare(1),
+    left("now"),
+];
+
+/// Writes the compressions; `in_force` is the epoch that says what is sent.
+pub(crate) fn write(out: &mut dyn Write, past: &[Past], in_force: Option<&str>) -> io::Result<()> {
+    let row = |one: &Past| {
+        let now = match () {
+            () if one.undone => "taken back, held",
+            () if Some(one.epoch.as_str()) == in_force => "in force",
+            () => "",
+        };
+        let [before, after] = one.tokens.map(grouped);
+        vec![
+            one.number.to_string(),
+            moment(&one.at),
+            cause(one.cause).to_owned(),
+            before,
+            after,
+            format!("{:.0} %", one.confidence * 100.0),
+            one.epoch.clone(),
+            now.to_owned(),
+        ]
+    };
+    let rows: Vec<_> = past.iter().map(row).collect();
+    Table::new(&COLUMNS).indented(2).print(out, &rows)
+}
+
+fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Soft => "it pays",
+        Cause::Hard => "full",
+        Cause::Manual => "by hand",
+    }
+}

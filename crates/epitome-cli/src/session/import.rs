@@ -1,0 +1,66 @@
+//! `epitome session import`: a recording becomes a session.
+//!
+//! Invariant: what is recorded already is not recorded again.
+
+use std::path::{Path, PathBuf};
+
+use crate::fault::Fault;
+use crate::files;
+use crate::flags::{self, FormatFlag};
+use crate::journal::JournalFlags;
+use crate::text::{counted, grouped};
+
+/// Records a conversation from a file: a client's recording or a request to a provider
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome session import ~/.ollm/sessions/4f1c.json")]
+pub(crate) struct Args {
+    /// The recording; `-` reads standard input
+    file: PathBuf,
+    /// The session's name [default: the file's]
+    #[arg(long)]
+    name: Option<String>,
+    /// The file's format, if its content does not tell
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
+    format: FormatFlag,
+    /// The largest input that is read, in bytes: 1000000, 512M or 1G
+    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
+    max_input: u64,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let input = files::read(Some(&args.file), args.max_input)?;
+    let file = files::name(Some(&args.file));
+    if input.trim_ascii().is_empty() {
+        return Err(Fault::unreadable(format!("{file}: is empty; expected one conversation")));
+    }
+    args.journal.profile()?;
+    // A file that cannot be read leaves no store behind.
+    let format = match args.format.0 {
+        Some(format) => format,
+        None => {
+            let found = epitome::detect(&input);
+            found.map_err(|error| Fault::of_compression(error.into(), &file))?
+        }
+    };
+    let stem = Some(&*args.file).filter(|path| *path != Path::new("-")).and_then(Path::file_stem);
+    let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+    let name = args.name.clone().or(stem);
+    let keeper = args.journal.create()?.keeper;
+    let imported = keeper
+        .import(&input, Some(format), name.as_deref(), &epitome::system_time())
+        .map_err(|error| Fault::of_compression(error, &file))?;
+    args.journal.print(&imported, || {
+        let session = &imported.session;
+        let (new, all) = (imported.new as u64, grouped(imported.messages as u64));
+        match imported.new {
+            0 => format!("session {session} has all {all} messages of it already"),
+            _ if imported.new == imported.messages => {
+                format!("session {session}: {} recorded", counted(new, "message"))
+            }
+            _ => format!("session {session}: {} recorded of {all}", counted(new, "new message")),
+        }
+    })
+}

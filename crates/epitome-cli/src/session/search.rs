@@ -1,0 +1,100 @@
+//! `epitome session search`: where something was said.
+//!
+//! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
+
+use epitome::{Store, for_model};
+use serde::Serialize;
+
+use crate::catch_up::catch_up;
+use crate::fault::{Fault, note};
+use crate::files;
+use crate::flags;
+use crate::journal::{self, JournalFlags};
+use crate::text::plain;
+
+/// Searches in all that was said, in every session
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome session search 'connection refused'")]
+pub(crate) struct Args {
+    /// What to look for, in any words
+    #[arg(allow_hyphen_values = true)]
+    query: String,
+    /// The most that all excerpts may take together
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = flags::number)]
+    max_tokens: u64,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// An excerpt and where it stands.
+#[derive(Serialize)]
+struct Found {
+    /// The session; none for what was compressed outside of one.
+    session: Option<String>,
+    entry: String,
+    what: String,
+    id: String,
+    content: String,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let journal = args.journal.open()?;
+    catch_up(&journal.keeper, args.journal.quiet);
+    let scope = journal.keeper.scope();
+    let found = journal.store.search(scope, &args.query, args.max_tokens, &for_model("o200k_base"));
+    let found = found.map_err(|error| Fault::of_store(&error))?;
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|excerpt| {
+            let (session, place) = parted(&excerpt.source);
+            let (entry, what) = place.split_once(' ').unwrap_or((place, ""));
+            Found {
+                session: session.map(str::to_owned),
+                entry: entry.to_owned(),
+                what: what.to_owned(),
+                id: excerpt.id.to_string(),
+                content: excerpt.text,
+            }
+        })
+        .collect();
+    if args.journal.json {
+        return journal::json(&found);
+    }
+    if found.is_empty() && !args.journal.quiet {
+        note("nothing found; try other words");
+    }
+    files::to_stdout(|out| {
+        let bold = anstyle::Style::new().bold();
+        for (at, Found { session, entry, what, content, .. }) in found.iter().enumerate() {
+            let gap = if at == 0 { "" } else { "\n" };
+            let session = plain(session.as_deref().unwrap_or("no session"));
+            writeln!(out, "{gap}{bold}{session}  {entry} {what}{bold:#}")?;
+            for line in content.trim_end().lines() {
+                writeln!(out, "  {}", plain(line))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The session that a source names, and the place in it: `SESSION: e4 read_file result`.
+fn parted(source: &str) -> (Option<&str>, &str) {
+    match source.rsplit_once(": e") {
+        Some((session, place)) => (Some(session), &source[source.len() - place.len() - 1..]),
+        None => (None, source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_parted() {
+        let check = |source, session, place| assert_eq!(parted(source), (session, place));
+        check("a: e4 read_file result", Some("a"), "e4 read_file result");
+        check("x: y: e12 user", Some("x: y"), "e12 user");
+        check("e1-e9", None, "e1-e9");
+    }
+}

@@ -1,0 +1,116 @@
+//! `epitome session show`: what is known of one session.
+//!
+//! Invariant: nothing is read but what is shown; the words of the session are what `export` writes.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use epitome::types::{SessionInfo, Snapshot};
+use epitome::{History, Past};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::files;
+use crate::journal::{self, JournalFlags};
+use crate::past;
+use crate::snapshot;
+use crate::text::{counted, grouped, moment, plain};
+
+/// Shows a session: its facts, compressions, snapshots and pins
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome session show debugging-session")]
+pub(crate) struct Args {
+    /// The session [default: the one used last]
+    name: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// All that is shown.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    info: &'a SessionInfo,
+    /// The epoch in force.
+    in_force: Option<String>,
+    epochs: Vec<Past>,
+    snapshots: &'a [Snapshot],
+    pins: Vec<Pin>,
+}
+
+#[derive(Serialize)]
+struct Pin {
+    entry: String,
+    key: String,
+    role: epitome::types::Role,
+    tokens: u64,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let keeper = args.journal.open()?.keeper;
+    let history = keeper.history(args.name.as_deref()).map_err(Fault::of)?;
+    let snapshots = keeper.journal().snapshots(keeper.scope(), Some(&history.info.name));
+    let snapshots = snapshots.map_err(|error| Fault::of_store(&error))?;
+    let shown = Shown {
+        info: &history.info,
+        in_force: history.in_force().map(|epoch| epoch.id.short()),
+        epochs: history.epochs().iter().map(Past::from).collect(),
+        snapshots: &snapshots,
+        pins: pins(&history),
+    };
+    if args.journal.json {
+        return journal::json(&shown);
+    }
+    files::to_stdout(|out| write(out, &shown))
+}
+
+fn pins(history: &History) -> Vec<Pin> {
+    let pinned = history.pinned().into_iter();
+    pinned
+        .map(|id| {
+            let message = &history.messages[id.index()];
+            let (entry, key) = (id.to_string(), message.key.short());
+            Pin { entry, key, role: message.role, tokens: message.tokens }
+        })
+        .collect()
+}
+
+fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
+    let bold = Style::new().bold();
+    let Shown { info, in_force, epochs, snapshots, pins } = shown;
+    let trashed = if info.trashed { "  (in the trash)" } else { "" };
+    writeln!(out, "{bold}{}{bold:#}{trashed}", plain(&info.name))?;
+    let [came, sent] = info.tokens.map(grouped);
+    let model = info.model.as_deref().unwrap_or("not stated");
+    let mut fact = |name: &str, value: String| writeln!(out, "  {name:12} {}", plain(&value));
+    fact("title", info.title.clone())?;
+    fact("began", moment(&info.started))?;
+    fact("last used", moment(&info.last))?;
+    fact("format", format!("{}, model {model}", info.format))?;
+    let (messages, turns) = (info.messages.into(), info.turns);
+    fact("messages", format!("{} in {}", grouped(messages), counted(turns, "turn")))?;
+    fact("tokens", format!("{came} as said, {sent} as sent, limit {}", grouped(info.limit)))?;
+    fact(
+        "in force",
+        in_force
+            .as_ref()
+            .map_or("nothing: it is sent as it was said".to_owned(), |id| format!("epoch {id}")),
+    )?;
+    if !epochs.is_empty() {
+        writeln!(out, "\n{bold}compressions{bold:#}")?;
+        past::write(out, epochs, in_force.as_deref())?;
+    }
+    if !snapshots.is_empty() {
+        writeln!(out, "\n{bold}snapshots{bold:#}")?;
+        snapshot::write(out, snapshots, false)?;
+    }
+    if !pins.is_empty() {
+        writeln!(out, "\n{bold}pinned{bold:#}")?;
+        for pin in pins {
+            let role = format!("{:?}", pin.role).to_lowercase();
+            writeln!(out, "  {:8} {} {role}, {} tokens", pin.entry, pin.key, grouped(pin.tokens))?;
+        }
+    }
+    Ok(())
+}

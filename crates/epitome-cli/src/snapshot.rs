@@ -1,0 +1,219 @@
+//! `epitome snapshot`: restore points of sessions.
+//!
+//! Invariant: going back deletes nothing and says how to come forth again.
+
+use std::io::{self, Write};
+
+use epitome::types::{Purpose, Snapshot};
+
+use crate::fault::Fault;
+use crate::journal::{self, JournalFlags};
+use crate::table::{Column, Table, left, right};
+use crate::text::{counted, grouped, moment, plain};
+use crate::{files, flags};
+
+/// Makes, lists, restores and prunes snapshots of sessions
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot create --name before-the-merge")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    errand: Errand,
+}
+
+#[derive(clap::Subcommand)]
+enum Errand {
+    Create(CreateArgs),
+    List(ListArgs),
+    Restore(RestoreArgs),
+    Prune(PruneArgs),
+}
+
+/// Makes a snapshot of a session as it stands
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot create --name before-the-merge")]
+struct CreateArgs {
+    /// A name to find it by
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The session [default: the one used last]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Lists the snapshots, newest first
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot list --session debugging-session")]
+struct ListArgs {
+    /// Only those of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Goes back to a snapshot: its messages are the session's again, and what was compressed since is
+/// taken back
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot restore before-the-merge")]
+struct RestoreArgs {
+    /// The snapshot's id or name
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Only among those of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Deletes the oldest automatic snapshots of each session; those made by hand only where named
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot prune --keep 2")]
+struct PruneArgs {
+    /// Deletes these, by id or name, and nothing else
+    #[arg(value_name = "ID", conflicts_with = "keep")]
+    ids: Vec<String>,
+    /// So many automatic ones of each session stay
+    #[arg(long, value_name = "N", default_value = "5", value_parser = flags::number)]
+    keep: u64,
+    /// Only those of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    match &args.errand {
+        Errand::Create(args) => create(args),
+        Errand::List(args) => list(args),
+        Errand::Restore(args) => restore(args),
+        Errand::Prune(args) => prune(args),
+    }
+}
+
+fn create(args: &CreateArgs) -> Result<(), Fault> {
+    let journal = args.journal.open()?;
+    let (session, name) = (args.session.as_deref(), args.name.as_deref());
+    let made =
+        journal.keeper.snapshot(session, name, &epitome::system_time()).map_err(Fault::of)?;
+    args.journal.print(&made, || {
+        let (flag, id) = (journal.flag(), &made.id);
+        let messages = counted(made.messages.into(), "message");
+        format!(
+            "snapshot {id} of session {}, {messages}; `epitome snapshot restore{flag} {id}` goes \
+             back to it",
+            made.session
+        )
+    })
+}
+
+fn list(args: &ListArgs) -> Result<(), Fault> {
+    let keeper = args.journal.open()?.keeper;
+    if let Some(name) = &args.session {
+        keeper.session(Some(name)).map_err(Fault::of)?;
+    }
+    let all = keeper.journal().snapshots(keeper.scope(), args.session.as_deref());
+    let all = all.map_err(|error| Fault::of_store(&error))?;
+    if args.journal.json {
+        return journal::json(&all);
+    }
+    files::to_stdout(|out| match all.is_empty() {
+        true if args.journal.quiet => Ok(()),
+        true => writeln!(out, "no snapshots; `epitome snapshot create` makes one"),
+        false => write(out, &all, true),
+    })
+}
+
+const COLUMNS: [Column; 8] = [
+    left("id"),
+    left("name").least(8),
+    left("session").least(8),
+    left("time"),
+    left("made").spare(2),
+    right("messages"),
+    right("tokens").spare(1),
+    right("sent").spare(3),
+];
+
+/// Writes snapshots as a table.
+pub(crate) fn write(out: &mut dyn Write, all: &[Snapshot], sessions: bool) -> io::Result<()> {
+    let columns: Vec<_> = COLUMNS
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| sessions || *place != 2)
+        .map(|(_, column)| *column)
+        .collect();
+    let row = |one: &Snapshot| {
+        let [came, sent] = one.tokens.map(grouped);
+        let mut row = vec![one.id.clone(), plain(one.name.as_deref().unwrap_or_default())];
+        row.extend(sessions.then(|| plain(&one.session)));
+        row.extend([moment(&one.at), purpose(one.purpose).to_owned()]);
+        row.extend([grouped(one.messages.into()), came, sent]);
+        row
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let indent = if sessions { 0 } else { 2 };
+    Table::new(&columns).indented(indent).print(out, &rows)
+}
+
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Recovery => "by hand",
+        Purpose::Rollback => "automatic",
+        Purpose::Emergency => "emergency",
+    }
+}
+
+fn restore(args: &RestoreArgs) -> Result<(), Fault> {
+    let journal = args.journal.open()?;
+    let at = epitome::system_time();
+    let restored = journal.keeper.restore(args.session.as_deref(), &args.id, &at);
+    let restored = restored.map_err(Fault::of)?;
+    args.journal.print(&restored, || {
+        let snapshot = &restored.snapshot;
+        let mut line = format!(
+            "session {} is at snapshot {} again: {}",
+            snapshot.session,
+            snapshot.id,
+            counted(snapshot.messages.into(), "message")
+        );
+        if restored.undone > 0 {
+            let undone = counted(restored.undone as u64, "compression");
+            line += &format!("; {undone} made since taken back and held");
+        }
+        if restored.redone > 0 {
+            line += "; the compression of that time is in force again";
+        }
+        if let Some(before) = &restored.before {
+            let flag = journal.flag();
+            line += &format!("; `epitome snapshot restore{flag} {}` comes forth again", before.id);
+        }
+        line
+    })
+}
+
+fn prune(args: &PruneArgs) -> Result<(), Fault> {
+    let keeper = args.journal.open()?.keeper;
+    let session = args.session.as_deref();
+    let gone = if args.ids.is_empty() {
+        let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
+        keeper.prune(session, keep).map_err(|error| Fault::of_store(&error))?
+    } else {
+        let ids = args.ids.iter();
+        let found = ids.map(|id| keeper.find_snapshot(session, id)).collect::<Result<Vec<_>, _>>();
+        let found = found.map_err(|error| Fault::of_store(&error))?;
+        for one in &found {
+            let forgotten = keeper.journal().forget_snapshot(keeper.scope(), &one.id);
+            forgotten.map_err(|error| Fault::of_store(&error))?;
+        }
+        found
+    };
+    args.journal.print(&gone, || match gone.len() as u64 {
+        0 => "nothing to prune".to_owned(),
+        gone => format!("{} deleted", counted(gone, "snapshot")),
+    })
+}

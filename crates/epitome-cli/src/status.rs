@@ -1,0 +1,170 @@
+//! `epitome status`: how full the window is, and what was done about it.
+//!
+//! Invariant: for all sessions no message is read, so that it is quick however much is recorded.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use epitome::{Level, Saved, Status};
+use serde::Serialize;
+
+use crate::bar::Bar;
+use crate::fault::Fault;
+use crate::journal::{self, Journal, JournalFlags};
+use crate::table::{Column, Table, left, right};
+use crate::text::{counted, grouped, moment, plain};
+use crate::{files, flags, past};
+
+/// Cells of the bar.
+const BAR: usize = 30;
+
+const COLUMNS: [Column; 8] = [
+    left("session").least(8),
+    left("level"),
+    right("used"),
+    right("sent"),
+    right("limit").spare(1),
+    right("compressed"),
+    right("saved in all").spare(2),
+    left("last used").spare(3),
+];
+
+/// Tells how full the window of a session is and what was done about it, or of all sessions
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome status --session debugging-session")]
+pub(crate) struct Args {
+    /// Tells more of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Of all sessions, so many at most, the one used last first; 0 for all
+    #[arg(long, value_name = "N", default_value = "20", value_parser = flags::number)]
+    limit: u64,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// A status and when it was told.
+#[derive(Serialize)]
+struct Told {
+    /// When, ISO 8601.
+    at: String,
+    #[serde(flatten)]
+    status: Status,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let journal = args.journal.open()?;
+    let at = epitome::system_time();
+    match &args.session {
+        Some(name) => {
+            let status = journal.keeper.status(Some(name)).map_err(Fault::of)?;
+            let told = Told { at, status };
+            if args.journal.json {
+                return journal::json(&told);
+            }
+            files::to_stdout(|out| one(out, &told, &journal.flag()))
+        }
+        None => {
+            let all = all(&journal, args.limit)?;
+            if args.journal.json {
+                let told = all.into_iter().map(|status| Told { at: at.clone(), status });
+                return journal::json(&told.collect::<Vec<_>>());
+            }
+            files::to_stdout(|out| overview(out, &all))
+        }
+    }
+}
+
+fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
+    let most = match usize::try_from(limit) {
+        Ok(0) | Err(_) => usize::MAX,
+        Ok(most) => most,
+    };
+    let keeper = &journal.keeper;
+    let of_store = |error| Fault::of_store(&error);
+    let sessions = keeper.journal().sessions(keeper.scope(), 0, most, false).map_err(of_store)?;
+    sessions.iter().map(|info| keeper.status_of(info).map_err(of_store)).collect()
+}
+
+fn overview(out: &mut dyn Write, all: &[Status]) -> io::Result<()> {
+    if all.is_empty() {
+        return writeln!(out, "no sessions; `epitome session import FILE` records one");
+    }
+    let row = |status: &Status| {
+        vec![
+            plain(&status.session),
+            level(status.level).to_owned(),
+            format!("{} %", status.percent),
+            grouped(status.tokens[1]),
+            grouped(status.limit),
+            counted(status.compressions.into(), "time").replace("0 times", ""),
+            grouped(status.total[0].saturating_sub(status.total[1])),
+            moment(&status.last),
+        ]
+    };
+    Table::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+}
+
+fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
+    let Told { at, status } = told;
+    let bold = Style::new().bold();
+    writeln!(out, "{bold}{}{bold:#}  {}", plain(&status.session), plain(&status.title))?;
+    let color = color(status.level);
+    let used = status.tokens[1];
+    let bar = Bar { before: status.limit, after: used, whole: status.limit.max(used), width: BAR };
+    let name = level(status.level);
+    let mut line = |name: &str, value: String| writeln!(out, "  {name:12} {value}");
+    line("now", moment(at))?;
+    line("window", format!("{bar} {} %, {color}{name}{color:#}", status.percent))?;
+    line("prompt", {
+        let [came, sent] = status.tokens.map(grouped);
+        format!("{sent} of {} tokens; as said it would be {came}", grouped(status.limit))
+    })?;
+    let [came, sent] = status.total;
+    line("in all", {
+        let saved = grouped(came.saturating_sub(sent));
+        format!("{} tokens saved in {}", saved, counted(status.turns, "turn"))
+    })?;
+    line("offloaded", saved(status.offloaded.unwrap_or_default()))?;
+    line("digested", saved(status.digested.unwrap_or_default()))?;
+    line("compressed", counted(status.compressions.into(), "time"))?;
+    line(
+        "advice",
+        status
+            .recommendation
+            .replace("epitome session redo", &format!("epitome session redo{flag}")),
+    )?;
+    if !status.history.is_empty() {
+        writeln!(out, "\n{bold}compressions{bold:#}")?;
+        past::write(out, &status.history, None)?;
+    }
+    Ok(())
+}
+
+fn saved(saved: Saved) -> String {
+    let results = counted(saved.results, "result");
+    match saved.results {
+        0 => "nothing on arrival".to_owned(),
+        _ => format!("{results} on arrival, {} saved a request", counted(saved.tokens, "token")),
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Roomy => "roomy",
+        Level::Filling => "filling",
+        Level::Due => "due",
+        Level::Full => "full",
+    }
+}
+
+fn color(level: Level) -> Style {
+    let color = match level {
+        Level::Roomy => AnsiColor::Green,
+        Level::Filling => AnsiColor::Cyan,
+        Level::Due => AnsiColor::Yellow,
+        Level::Full => AnsiColor::Red,
+    };
+    Style::new().fg_color(Some(color.into()))
+}
