@@ -7,7 +7,10 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
-use crate::{completions, compress, files, recall, text};
+use crate::{
+    completions, compress, diff, doctor, files, pin, recall, replay, scan, session, snapshot,
+    status, text,
+};
 
 /// Keeps long conversations with language models inside the context window.
 #[derive(Parser)]
@@ -23,7 +26,16 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Compress(compress::Args),
+    Replay(Box<replay::Args>),
+    Scan(scan::Args),
     Recall(recall::Args),
+    Diff(diff::Args),
+    Status(status::Args),
+    Session(session::Args),
+    Snapshot(snapshot::Args),
+    Pin(pin::PinArgs),
+    Unpin(pin::UnpinArgs),
+    Doctor(doctor::Args),
     Completions(completions::Args),
 }
 
@@ -72,12 +84,20 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// What has no verbs of its own shows an example that begins with its own name.
+    fn check_example(command: &clap::Command, road: &str) {
+        let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+        for verb in verbs {
+            let road = format!("{road} {}", verb.get_name());
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains(&format!("Example:\n  {road}")), "{road}: {help}");
+            check_example(verb, &road);
+        }
+    }
+
     #[test]
     fn every_verb_shows_an_example() {
-        for verb in Cli::command().get_subcommands().filter(|verb| verb.get_name() != "help") {
-            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.contains(&format!("epitome {}", verb.get_name())), "{}", verb.get_name());
-        }
+        check_example(&Cli::command(), "epitome");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What ends the program early, and the exit code that says whose move it is.
 //!
 //! Invariant: the codes are a contract with scripts: 1 internal fault, 2 usage or an output that
-//! cannot be written, 3 input that cannot be read, 4 it cannot fit.
+//! cannot be written, 3 input that cannot be read, 4 it cannot fit, 6 a check found something.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -16,6 +16,7 @@ const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
 const UNREADABLE: u8 = 3;
 const CANNOT_FIT: u8 = 4;
+const FOUND: u8 = 6;
 
 /// One line for people, and a code for scripts.
 #[derive(Debug)]
@@ -40,24 +41,63 @@ impl Fault {
         Self { code: INTERNAL, line: line.to_string() }
     }
 
+    /// What cannot shrink is larger than its limit.
+    pub(crate) fn cannot_fit(line: impl Display) -> Self {
+        Self { code: CANNOT_FIT, line: line.to_string() }
+    }
+
+    /// A check found something.
+    pub(crate) fn found(line: impl Display) -> Self {
+        Self { code: FOUND, line: line.to_string() }
+    }
+
     /// What the compression of `input` ended with.
     pub(crate) fn of_compression(error: Error, input: &str) -> Self {
         match error {
             Error::Input(error) => Self::unreadable(format!("{input}: {error}")),
+            Error::Empty => Self::unreadable(format!("{input}: {error}")),
             Error::Conversion { .. } => Self::usage(error),
-            Error::CannotFit { .. } => Self { code: CANNOT_FIT, line: format!("{input}: {error}") },
-            Error::Store(error @ StoreError::Newer { .. }) => Self::unreadable(error),
-            Error::Store(error) => Self::usage(error),
+            Error::CannotFit { .. } => Self::cannot_fit(format!("{input}: {error}")),
+            Error::Store(error) => Self::of_output(error),
             _ => Self::internal(format!("{input}: {error}; nothing was written")),
+        }
+    }
+
+    /// What a store said that was to be written.
+    pub(crate) fn of_output(error: StoreError) -> Self {
+        match error {
+            StoreError::Newer { .. } | StoreError::Damaged { .. } => Self::unreadable(error),
+            _ => Self::usage(error),
+        }
+    }
+
+    /// What looking after the journal ended with.
+    pub(crate) fn of(error: Error) -> Self {
+        match error {
+            Error::Store(error) => Self::of_store(&error),
+            Error::NoSessions
+            | Error::NoEntry { .. }
+            | Error::ManyEntries { .. }
+            | Error::SnapshotNamed { .. } => Self::usage(error),
+            _ => Self::internal(error),
         }
     }
 
     /// What a store said that was to be read.
     pub(crate) fn of_store(error: &StoreError) -> Self {
         match error {
-            StoreError::Ambiguous { .. } => Self::usage(error),
+            StoreError::Ambiguous { .. }
+            | StoreError::NoSession { .. }
+            | StoreError::NoSnapshot { .. }
+            | StoreError::NothingToMark { .. } => Self::usage(error),
+            StoreError::Broken { what: "cannot be written", .. } => Self::usage(error),
             _ => Self::unreadable(error),
         }
+    }
+
+    /// What it says.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
     }
 
     /// Says it, and gives the exit code.

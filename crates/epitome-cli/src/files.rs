@@ -87,13 +87,48 @@ pub(crate) fn bytes_to_stdout(bytes: &[u8]) -> Result<(), Fault> {
     unless_gone(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
+/// Writes a line to standard output and hands it on at once.
+pub(crate) fn line_to_stdout(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(line.as_bytes()).and_then(|()| out.flush())
+}
+
 fn unless_gone(written: io::Result<()>) -> Result<(), Fault> {
+    is_read(written).map(drop)
+}
+
+/// Whether what was written to standard output has a reader; one that has gone away is not an
+/// error.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn is_read(written: io::Result<()>) -> Result<bool, Fault> {
     match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Fault::usage(format!("standard output: {}", cause(&error))))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Fault::usage(format!("standard output: {}", cause(&error)))),
     }
+}
+
+/// Makes a folder where there is none.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn make_folder(path: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
+}
+
+/// Writes a whole file, or leaves the old one.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let mut file = Output::prepare(path)?;
+    file.write(bytes)?;
+    file.finish()
 }
 
 /// A file that is about to be written.

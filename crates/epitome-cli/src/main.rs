@@ -5,16 +5,30 @@
 
 mod args;
 mod bar;
+mod catch_up;
 mod clock;
 mod completions;
 mod compress;
+mod diff;
+mod doctor;
 mod fault;
+mod figure;
 mod files;
 mod flags;
+mod journal;
 mod late;
+mod past;
+mod pin;
 mod plan;
 mod recall;
+mod replay;
 mod report;
+mod scan;
+mod screen;
+mod session;
+mod snapshot;
+mod status;
+mod table;
 mod text;
 
 use std::process::ExitCode;
@@ -24,7 +38,16 @@ use args::Verb;
 fn main() -> ExitCode {
     let done = args::parse().and_then(|verb| match verb {
         Some(Verb::Compress(args)) => compress::run(&args),
+        Some(Verb::Replay(args)) => replay::run(&args),
+        Some(Verb::Scan(args)) => scan::run(&args),
         Some(Verb::Recall(args)) => recall::run(&args),
+        Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Status(args)) => status::run(&args),
+        Some(Verb::Session(args)) => session::run(&args),
+        Some(Verb::Snapshot(args)) => snapshot::run(&args),
+        Some(Verb::Pin(args)) => pin::pin(&args),
+        Some(Verb::Unpin(args)) => pin::unpin(&args),
+        Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),
         None => Ok(()),
     });

@@ -1,17 +1,20 @@
-//! `epitome recall`: finds what left a prompt.
+//! `epitome recall`: finds what left a prompt, and what was said in the sessions of the journal.
 //!
 //! Invariant: reads a store and never makes one; what it prints fits the tokens allowed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use epitome::{Blob, Excerpt, Sqlite, Store, for_model};
+use epitome::{Blob, Excerpt, Keeper, Sqlite, Store, StoreError, for_model};
 use serde::Serialize;
 
+use crate::catch_up::catch_up;
 use crate::fault::Fault;
 use crate::flags::{self, Common, Lines};
+use crate::journal::store_path;
 use crate::{fault, files};
 
-/// Searches what compressions took out of prompts
+/// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  epitome recall --store session.db --max-tokens 800 'connection refused'"
@@ -52,20 +55,25 @@ struct Found<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    epitome::Profile::shipped(&args.common.profile)?;
-    let path = args.store.clone().or_else(flags::default_store);
-    let path = path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))?;
+    let profile = epitome::Profile::shipped(&args.common.profile)?;
+    let path = store_path(args.store.as_deref())?;
     if !path.exists() {
         let path = path.display();
         return Err(Fault::unreadable(format!(
             "no store at {path}; `epitome compress --store {path}` makes one"
         )));
     }
-    let store = Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?;
+    let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
+    let keeper = Keeper::new(store.clone(), profile);
     if let Some(id) = &args.id {
-        let blob = store.original(&args.common.scope(), id);
+        let mut blob = store.original(&args.common.scope(), id);
+        if matches!(blob, Err(StoreError::Unknown { .. })) {
+            catch_up(&keeper, args.common.quiet);
+            blob = store.original(&args.common.scope(), id);
+        }
         return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
     }
+    catch_up(&keeper, args.common.quiet);
     let query = args.query.as_deref().unwrap_or_default();
     // What stands in a prompt is short: `epitome recall 9ac89c67`.
     if is_id(query)

@@ -2,6 +2,8 @@
 //!
 //! Invariant: pure functions of their arguments.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// A text without line breaks: every run of white space is one space.
 pub(crate) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -20,13 +22,40 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// At most `width` characters of a text, the last one an ellipsis where it is longer.
-pub(crate) fn clipped(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+/// The cells that a text takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// At most `most` cells of a text, the last one an ellipsis where it is longer.
+pub(crate) fn clipped(text: &str, most: usize) -> String {
+    if width(text) <= most {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    let mut left = most.saturating_sub(1);
+    let fits = |c: &char| {
+        let wide = c.width().unwrap_or(0);
+        let fits = wide <= left;
+        left = left.saturating_sub(wide);
+        fits
+    };
+    let kept: String = text.chars().take_while(fits).collect();
     kept + "…"
+}
+
+/// A time as people read it: `2025-03-01 10:30`, in UTC as it was recorded.
+pub(crate) fn moment(iso: &str) -> String {
+    match iso.get(..16) {
+        Some(minute) if minute.as_bytes()[10] == b'T' => minute.replace('T', " "),
+        _ => iso.to_owned(),
+    }
+}
+
+/// A text on a line that no terminal takes for a command: tabs and line ends are spaces, other
+/// control characters are left out.
+pub(crate) fn plain(text: &str) -> String {
+    let spaced = text.chars().map(|c| if matches!(c, '\t' | '\n') { ' ' } else { c });
+    spaced.filter(|c| !c.is_control()).collect()
 }
 
 /// `1 message`, `2 messages`.
@@ -71,6 +100,19 @@ mod tests {
         check("abc", 3, "abc");
         check("abcd", 3, "ab…");
         check("äöüß", 2, "ä…");
+        check("日本語", 5, "日本…");
+        check("日本語", 4, "日…");
+    }
+
+    #[test]
+    fn times_are_shown_to_the_minute() {
+        assert_eq!(moment("2025-03-01T10:30:59.123Z"), "2025-03-01 10:30");
+        assert_eq!((&*moment("today"), &*moment("")), ("today", ""));
+    }
+
+    #[test]
+    fn nothing_recorded_commands_a_terminal() {
+        assert_eq!(plain("a\x1b[2Jb\u{7}\u{9b}c\td"), "a[2Jbc d");
     }
 
     #[test]

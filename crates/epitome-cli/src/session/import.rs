@@ -3,6 +3,9 @@
 //! Invariant: what is recorded already is not recorded again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epitome::{Keeper, Memory};
 
 use crate::fault::Fault;
 use crate::files;
@@ -36,22 +39,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if input.trim_ascii().is_empty() {
         return Err(Fault::unreadable(format!("{file}: is empty; expected one conversation")));
     }
-    args.journal.profile()?;
-    // A file that cannot be read leaves no store behind.
-    let format = match args.format.0 {
-        Some(format) => format,
-        None => {
-            let found = epitome::detect(&input);
-            found.map_err(|error| Fault::of_compression(error.into(), &file))?
-        }
-    };
+    let profile = args.journal.profile()?;
     let stem = Some(&*args.file).filter(|path| *path != Path::new("-")).and_then(Path::file_stem);
     let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
-    let name = args.name.clone().or(stem);
-    let keeper = args.journal.create()?.keeper;
-    let imported = keeper
-        .import(&input, Some(format), name.as_deref(), &epitome::system_time())
-        .map_err(|error| Fault::of_compression(error, &file))?;
+    let (name, now) = (args.name.clone().or(stem), epitome::system_time());
+    let import = |keeper: &Keeper| {
+        let imported = keeper.import(&input, args.format.0, name.as_deref(), &now);
+        imported.map_err(|error| Fault::of_compression(error, &file))
+    };
+    if !args.journal.path()?.exists() {
+        // A file that cannot be read leaves no store behind.
+        import(&Keeper::new(Arc::new(Memory::new()), profile))?;
+    }
+    let imported = import(&args.journal.create()?.keeper)?;
     args.journal.print(&imported, || {
         let session = &imported.session;
         let (new, all) = (imported.new as u64, grouped(imported.messages as u64));

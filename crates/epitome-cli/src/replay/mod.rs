@@ -1,0 +1,304 @@
+//! `epitome replay`: plays a recorded conversation as its client would have, turn by turn.
+//!
+//! Invariant: what is said of a turn is said once it is recorded. An interruption ends the replay
+//! after the turn it is at, with the summary of what was played.
+
+mod budget;
+mod event;
+mod summary;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome::{Archive, Format, Memory, Profile, Sqlite, Store, Target};
+use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::clock::{now, since};
+use crate::fault::Fault;
+use crate::files;
+use crate::flags::{self, Common, FormatFlag, StyleFlag, WindowFlags};
+use crate::screen::{Screen, To};
+use crate::text::plain;
+use event::Told;
+
+/// Plays a recorded conversation turn by turn, each request with the whole history, as a client
+/// would
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome replay --size 8192 --store replay.db session.jsonl")]
+pub(crate) struct Args {
+    /// The conversation: a client's recording, or a request to a provider; `-` reads standard
+    /// input
+    input: PathBuf,
+    #[command(flatten)]
+    window: WindowFlags,
+    #[command(flatten)]
+    budget: BudgetFlags,
+    /// Messages at the end to leave alone
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
+    keep_recent: Option<u64>,
+    /// How summaries are worded: in the words that were said, or in shortened prose
+    #[arg(long, value_enum)]
+    style: Option<StyleFlag>,
+    /// Who summarises
+    #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
+    summarizer: String,
+    /// Counts tokens and pays as for this model [default: the one that the recording names]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The input's format: auto, or one that `--help` of compress names
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
+    format: FormatFlag,
+    /// The format of the requests: anthropic or openai [default: the nearer one]
+    #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
+    to: Option<Format>,
+    /// Waits so many milliseconds between turns
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = flags::number)]
+    pace: u64,
+    /// Writes every prompt to a file of its own: DIR/0001.json and so on
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+    /// Prints one JSON object for each turn and one for the summary on standard output
+    #[arg(long)]
+    json: bool,
+    /// Records the conversation in this file [default: in memory]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// The largest input that is read, in bytes: 1000000, 512M or 1G
+    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
+    max_input: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A bound on every prompt in place of the window, at most one of these.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct BudgetFlags {
+    /// Holds every prompt to N tokens: text, call arguments and 4 a message
+    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
+    max_tokens: Option<u64>,
+    /// Holds every prompt to this part of its tokens that are not pinned: 4 is a quarter
+    #[arg(long, value_name = "R", value_parser = flags::ratio, allow_negative_numbers = true)]
+    ratio: Option<f64>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let profile = Profile::shipped(&args.common.profile)?;
+    let setup = args.setup(profile);
+    let name = files::name(Some(&args.input));
+    let input = files::read(Some(&args.input), args.max_input)?;
+    if input.trim_ascii().is_empty() {
+        return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+    }
+    let recording = Recording::read(&input, args.format.0, args.to);
+    let recording = recording.map_err(|error| Fault::of_compression(error, &name))?;
+    drop(input);
+    if let Some(folder) = &args.dump {
+        files::make_folder(folder)?;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Fault::internal)?;
+    let summary = match &args.store {
+        Some(path) => {
+            let store = Sqlite::open(path).map_err(|error| Fault::of_store(&error))?;
+            runtime.block_on(args.play(&recording, &setup, Arc::new(store)))?
+        }
+        None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new())))?,
+    };
+    verdict(&summary, &name)
+}
+
+/// What a script is told of the whole: whether anything could be sent, and all of it was in
+/// bounds.
+fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
+    match figures.refused.first() {
+        Some(refusal) if figures.refused.len() == figures.turns => {
+            let (turn, reason) = (refusal.turn, &refusal.reason);
+            Err(Fault::cannot_fit(format!("{name}: turn {turn}: {reason}")))
+        }
+        _ if figures.oversized > 0 => {
+            let (oversized, turns) = (figures.oversized, figures.turns);
+            Err(Fault::found(format!(
+                "{name}: {oversized} of {turns} prompts exceed the limit; state what the provider \
+                 takes with `--limit`, so that it is enforced"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Args {
+    fn setup(&self, profile: Profile) -> Setup {
+        let tokens = self.budget.max_tokens.map(Target::Tokens);
+        let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
+        Setup {
+            profile,
+            window: self.window.window(),
+            target,
+            model: self.model.clone(),
+            style: self.style.map(Into::into),
+            keep_recent: self.keep_recent.map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
+            ..Setup::default()
+        }
+    }
+
+    /// Plays the recording to its end or to an interruption.
+    async fn play<S: Archive + Store + 'static>(
+        &self,
+        recording: &Recording,
+        setup: &Setup,
+        store: Arc<S>,
+    ) -> Result<Summary, Fault> {
+        let name = files::name(Some(&self.input));
+        let fault = |error| Fault::of_compression(error, &name);
+        let mut interruption = signal(SignalKind::interrupt()).map_err(Fault::internal)?;
+        let session = self.common.session.as_deref();
+        let mut replay = Replay::new(recording, setup, store, session).map_err(fault)?;
+        let turns = replay.turns();
+        if turns == 0 {
+            let line = format!("{name}: holds no request: nobody asks for a reply in it");
+            return Err(Fault::unreadable(line));
+        }
+        let shown = plain(&name);
+        let mut view = View::new(self, &shown, turns);
+        let mut elapsed_ms = 0.0;
+        loop {
+            let start = now();
+            let turn = match replay.step().await {
+                Ok(Some(turn)) => turn,
+                Ok(None) => break,
+                Err(error) => {
+                    view.end()?;
+                    return Err(of_replay(error, &name));
+                }
+            };
+            elapsed_ms += since(start);
+            if let (Some(folder), Some(_)) = (&self.dump, &turn.prompt) {
+                let file = folder.join(format!("{:04}.json", turn.turn));
+                files::write(&file, replay.prompt())?;
+            }
+            if !view.turn(&turn, &replay)?
+                || turn.turn < turns && self.is_stopped(&mut interruption).await
+            {
+                break;
+            }
+        }
+        view.end()?;
+        let start = now();
+        let figures = replay.finish().map_err(fault)?;
+        let summary = figures.summary(elapsed_ms + since(start));
+        view.summary(&summary, setup)?;
+        Ok(summary)
+    }
+
+    /// Waits for the next turn; whether an interruption came instead.
+    async fn is_stopped(&self, interruption: &mut tokio::signal::unix::Signal) -> bool {
+        let pause = pin!(async {
+            match self.pace {
+                0 => tokio::task::yield_now().await,
+                pace => tokio::time::sleep(Duration::from_millis(pace)).await,
+            }
+        });
+        tokio::select! {
+            biased;
+            _ = interruption.recv() => true,
+            () = pause => false,
+        }
+    }
+}
+
+fn of_replay(error: ReplayError, name: &str) -> Fault {
+    match error {
+        ReplayError::Turn { turn, source } => {
+            Fault::of_compression(source, &format!("{name}: turn {turn}"))
+        }
+        ReplayError::Ends(source) => Fault::of_compression(source, name),
+        _ => Fault::internal(format!("{name}: {error}")),
+    }
+}
+
+/// What is shown of a replay.
+struct View<'a> {
+    args: &'a Args,
+    name: &'a str,
+    turns: usize,
+    screen: Screen,
+    told: Told,
+}
+
+impl<'a> View<'a> {
+    fn new(args: &'a Args, name: &'a str, turns: usize) -> Self {
+        let to = if args.json { To::Err } else { To::Out };
+        // A block would be torn by the JSON lines that go to the same terminal.
+        let live = !args.common.quiet && !(args.json && io::stdout().is_terminal());
+        Self { args, name, turns, screen: Screen::new(to, live), told: Told::default() }
+    }
+
+    /// Shows a turn; whether anybody is still reading.
+    fn turn<S: Archive + Store + 'static>(
+        &mut self,
+        turn: &Turn,
+        replay: &Replay<'_, S>,
+    ) -> Result<bool, Fault> {
+        if self.args.json && !files::is_read(print(turn)?)? {
+            return Ok(false);
+        }
+        if self.args.common.quiet {
+            return Ok(true);
+        }
+        let columns = self.screen.columns();
+        let mut lines = self.told.lines(turn, columns);
+        if self.args.common.verbose && lines.is_empty() {
+            lines.push(event::plain(turn, columns));
+        }
+        if !lines.is_empty() && !self.shown(|screen| screen.say(&lines.join("\n")))? {
+            return Ok(false);
+        }
+        if !self.screen.is_due() && turn.turn < self.turns {
+            return Ok(true);
+        }
+        let state = budget::State {
+            name: self.name,
+            turn,
+            turns: self.turns,
+            compressions: replay.figures().compressions,
+        };
+        let block = state.block(columns, self.screen.is_colored());
+        self.shown(|screen| screen.draw(&block))
+    }
+
+    /// Takes the block away.
+    fn end(&mut self) -> Result<(), Fault> {
+        self.shown(Screen::clear).map(drop)
+    }
+
+    fn summary(&mut self, summary: &Summary, setup: &Setup) -> Result<(), Fault> {
+        if self.args.json {
+            files::is_read(print(summary)?)?;
+        }
+        if !self.args.common.quiet {
+            let table = summary::table(summary, self.name, setup.profile.name(), self.turns);
+            self.shown(|screen| screen.say(&table))?;
+        }
+        Ok(())
+    }
+
+    /// Does something to the screen; whether anybody is still reading. That people cannot be told
+    /// beside the data is no failure of the replay.
+    fn shown(&mut self, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> Result<bool, Fault> {
+        let done = act(&mut self.screen);
+        if self.args.json { Ok(true) } else { files::is_read(done) }
+    }
+}
+
+/// Writes one line of JSON at once.
+fn print(line: &impl Serialize) -> Result<io::Result<()>, Fault> {
+    let line = serde_json::to_string(line).map_err(Fault::internal)? + "\n";
+    Ok(files::line_to_stdout(&line))
+}

@@ -1,0 +1,131 @@
+//! The summary of a replay for people.
+//!
+//! Invariant: at most 80 columns, and nothing in it that the JSON summary does not hold.
+
+use epitome_lab::{Figures, Summary, Tally};
+
+use crate::figure::{dollars, middle, percent};
+use crate::screen::COLUMNS;
+use crate::text::{clipped, counted, grouped};
+
+/// Width of the names and of each column of figures.
+const NAME: usize = 15;
+const FIGURE: usize = 12;
+
+/// The table.
+pub(crate) fn table(summary: &Summary, name: &str, profile: &str, turns: usize) -> String {
+    let Summary { figures, elapsed_ms, .. } = summary;
+    let bold = anstyle::Style::new().bold();
+    let mut rows = vec![heading(figures, name, turns), String::new()];
+    rows.push(format!("{bold}{:NAME$}{:>FIGURE$}{:>FIGURE$}{bold:#}", "", "none", profile));
+    rows.push(row(
+        "tokens, in all",
+        grouped(figures.tokens_raw),
+        grouped(figures.tokens_sent),
+        &format!("{} of them sent", percent(figures.tokens_sent, figures.tokens_raw)),
+    ));
+    rows.push(row(
+        "largest prompt",
+        grouped(figures.max_tokens_raw),
+        grouped(figures.max_tokens_sent),
+        &format!("limit {}", grouped(figures.limit)),
+    ));
+    rows.extend(costs(figures));
+    rows.push(String::new());
+    rows.extend(events(figures));
+    rows.extend(facts(figures));
+    rows.push(line("time", &time(*elapsed_ms, figures.turns)));
+    rows.join("\n")
+}
+
+fn heading(figures: &Figures, name: &str, turns: usize) -> String {
+    let bold = anstyle::Style::new().bold();
+    let played = match figures.turns {
+        all if all == turns => counted(all as u64, "turn"),
+        some => format!("{some} of {} (interrupted)", counted(turns as u64, "turn")),
+    };
+    let session = match figures.session.as_str() {
+        "" => String::new(),
+        session => format!(", session {}", middle(session, 24)),
+    };
+    let about = format!(": {played}{session}");
+    let name = middle(name, COLUMNS.saturating_sub(about.chars().count()));
+    format!("{bold}{name}{bold:#}{about}")
+}
+
+fn costs(figures: &Figures) -> [String; 2] {
+    let (raw, sent) = (figures.cache_cost_uncompressed, figures.cache_cost);
+    let ratio = if raw > 0.0 { format!("× {:.2}", sent / raw) } else { String::new() };
+    let money = &figures.money;
+    let saved = match money.saved {
+        saved if saved < 0.0 => format!("{} more", dollars(-saved)),
+        saved => format!("{} saved", dollars(saved)),
+    };
+    let priced = match &money.priced_as {
+        Some(model) => format!("priced as {model}"),
+        None => "model unknown".to_owned(),
+    };
+    [
+        row("cache cost", grouped(raw.round() as u64), grouped(sent.round() as u64), &ratio),
+        row("money", dollars(money.raw), dollars(money.sent), &format!("{saved}, {priced}")),
+    ]
+}
+
+fn events(figures: &Figures) -> Vec<String> {
+    let made = |name: &str, all: Tally| match all.count {
+        0 => None,
+        count => Some(line(
+            name,
+            &format!("{}, {} tokens saved", counted(count, "tool result"), grouped(all.tokens)),
+        )),
+    };
+    let refused = figures.refused.first().map(|first| {
+        let turn = first.turn;
+        format!("{}, the first in turn {turn}", counted(figures.refused.len() as u64, "request"))
+    });
+    let mut rows = vec![line("compressions", &grouped(figures.compressions as u64))];
+    rows.extend(made("digested", figures.digested));
+    rows.extend(made("offloaded", figures.offloaded));
+    rows.push(line("oversized", &grouped(figures.oversized as u64)));
+    rows.push(line("refused", &refused.unwrap_or_else(|| "0".to_owned())));
+    let kept = (figures.prefix_kept * 1000.0).floor() / 10.0;
+    rows.push(line("prefix kept", &format!("{kept} % between compressions")));
+    rows
+}
+
+/// What the last prompt still says, and what comes back.
+fn facts(figures: &Figures) -> Vec<String> {
+    let facts = &figures.must_keep;
+    let kinds = [
+        ("constraints", facts.constraints),
+        ("paths", facts.paths),
+        ("errors", facts.errors),
+        ("identifiers", facts.identifiers),
+    ];
+    let gone: u32 = kinds.iter().map(|(_, [kept, all])| all - kept).sum();
+    let kinds = kinds.into_iter().filter(|(_, [_, all])| *all > 0);
+    let kinds: Vec<_> = kinds.map(|(name, [kept, all])| format!("{name} {kept}/{all}")).collect();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let mut rows = vec![line("still there", &kinds.join(", "))];
+    if gone > 0 {
+        let back = format!("{} of the other {}", facts.recallable, grouped(gone.into()));
+        rows.push(line("recallable", &back));
+    }
+    rows
+}
+
+fn time(elapsed_ms: f64, turns: usize) -> String {
+    let each = elapsed_ms / turns.max(1) as f64;
+    format!("{:.2} s, {each:.1} ms a turn", elapsed_ms / 1000.0)
+}
+
+fn row(name: &str, raw: String, sent: String, note: &str) -> String {
+    let note = clipped(note, COLUMNS - NAME - 2 * FIGURE - 2);
+    format!("{name:NAME$}{raw:>FIGURE$}{sent:>FIGURE$}  {note}").trim_end().to_owned()
+}
+
+fn line(name: &str, text: &str) -> String {
+    format!("{name:NAME$}{}", clipped(text, COLUMNS - NAME))
+}

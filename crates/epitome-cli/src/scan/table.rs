@@ -1,0 +1,167 @@
+//! What a scan prints: a line for each session, the whole beside no compression, the worst cases.
+//!
+//! Invariant: no line is wider than the columns there are; names are cut in the middle, figures
+//! never.
+
+use std::path::{Path, PathBuf};
+
+use anstyle::Style;
+use epitome_lab::{Case, Figures, Scan, Scanned, Totals, Worst, lost};
+
+use crate::figure::{dollars, middle, percent, short};
+use crate::text::{counted, grouped, plain};
+
+/// The columns that a table takes at least, and at most.
+pub(crate) const LEAST: usize = 80;
+pub(crate) const MOST: usize = 160;
+
+/// Width of all columns but the name.
+const FIGURES: usize = 62;
+const BOLD: Style = Style::new().bold();
+
+/// The whole output.
+pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize) -> String {
+    let width = columns - FIGURES;
+    let root = common(&scan.sessions);
+    let short_name = |file: &Path| {
+        let inside = file.strip_prefix(&root).unwrap_or(file);
+        plain(&inside.display().to_string())
+    };
+    let mut rows = vec![format!(
+        "{BOLD}{:width$} {:11} {:>5} {:>6} {:>6} {:>6} {:>4} {:>4} {:>5} {:>9}{BOLD:#}",
+        "session", "client", "turns", "raw", "sent", "cut", "back", "lost", "cost", "saved"
+    )];
+    for Scanned { file, figures } in &scan.sessions {
+        rows.push(session(&middle(&short_name(file), width), figures, width));
+    }
+    rows.push(String::new());
+    rows.extend(totals(&scan.totals, &scan.profile, elapsed_ms));
+    rows.extend(worst(&scan.worst, &short_name, columns));
+    rows.join("\n")
+}
+
+/// The folder that all files are in.
+fn common(sessions: &[Scanned]) -> PathBuf {
+    let mut folders = sessions.iter().filter_map(|one| one.file.parent());
+    let Some(mut root) = folders.next() else { return PathBuf::new() };
+    for folder in folders {
+        while !folder.starts_with(root) {
+            root = root.parent().unwrap_or(Path::new(""));
+        }
+    }
+    root.to_owned()
+}
+
+fn session(name: &str, figures: &Figures, width: usize) -> String {
+    let cost = match figures.cache_cost_uncompressed {
+        raw if raw > 0.0 => format!("{:.2}", figures.cache_cost / raw),
+        _ => "–".to_owned(),
+    };
+    format!(
+        "{name:width$} {:11} {:>5} {:>6} {:>6} {:>6} {:>4} {:>4} {cost:>5} {:>9}",
+        figures.format.name(),
+        figures.turns,
+        short(figures.tokens_raw),
+        short(figures.tokens_sent),
+        short(figures.cut),
+        short(figures.must_keep.recallable.into()),
+        short(lost(&figures.must_keep)),
+        dollars(figures.money.saved),
+    )
+}
+
+/// All sessions, without compression and with it.
+fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
+    let row = |name: &str, raw: String, sent: String, note: String| {
+        format!("{name:17}{raw:>15}{sent:>15}  {note}").trim_end().to_owned()
+    };
+    let all = format!(
+        "{}, {}",
+        counted(totals.sessions as u64, "session"),
+        counted(totals.turns as u64, "turn")
+    );
+    let ratio = match totals.cache_cost_uncompressed {
+        raw if raw > 0.0 => format!("× {:.2}", totals.cache_cost / raw),
+        _ => String::new(),
+    };
+    let saved = match totals.money_saved {
+        saved if saved < 0.0 => format!("{} more", dollars(-saved)),
+        saved => format!("{} saved", dollars(saved)),
+    };
+    let unpriced = match totals.unpriced {
+        0 => String::new(),
+        some => format!(", {some} at the default price"),
+    };
+    let cost = |cost: f64| grouped(cost.round() as u64);
+    let mut rows = vec![
+        format!("{BOLD}{:17}{:>15}{:>15}{BOLD:#}  {all}", "", "none", profile),
+        row(
+            "tokens sent",
+            grouped(totals.tokens_raw),
+            grouped(totals.tokens_sent),
+            percent(totals.tokens_sent, totals.tokens_raw),
+        ),
+        row("cache cost", cost(totals.cache_cost_uncompressed), cost(totals.cache_cost), ratio),
+        row(
+            "money",
+            dollars(totals.money_raw),
+            dollars(totals.money_sent),
+            format!("{saved}{unpriced}"),
+        ),
+        row("compressions", "0".to_owned(), grouped(totals.compressions as u64), String::new()),
+    ];
+    rows.extend(facts(totals));
+    let made = totals.digested.count + totals.offloaded.count;
+    if made > 0 {
+        let saved = grouped(totals.digested.tokens + totals.offloaded.tokens);
+        let note = format!("{saved} tokens before they were sent");
+        rows.push(row("results shortened", "0".to_owned(), grouped(made), note));
+    }
+    for (name, count) in [("over the limit", totals.oversized), ("refused", totals.refused)] {
+        if count > 0 {
+            rows.push(row(name, String::new(), grouped(count as u64), String::new()));
+        }
+    }
+    let rate = totals.tokens_raw as f64 / elapsed_ms.max(1.0) * 1000.0;
+    rows.push(format!(
+        "{:17}{:.1} s, {} tokens/s",
+        "time",
+        elapsed_ms / 1000.0,
+        short(rate as u64)
+    ));
+    rows
+}
+
+/// The facts of all sessions: still in the last prompts, to be recalled, lost.
+fn facts(totals: &Totals) -> Option<String> {
+    let kept = &totals.must_keep;
+    let kinds = [kept.constraints, kept.paths, kept.errors, kept.identifiers];
+    let (here, all) = kinds.iter().fold((0_u64, 0_u64), |(here, all), kind| {
+        (here + u64::from(kind[0]), all + u64::from(kind[1]))
+    });
+    let text = format!("{:17}{:>15}{:>15}", "facts kept", grouped(all), grouped(here));
+    let gone =
+        format!("{} recallable, {} lost", grouped(kept.recallable.into()), grouped(totals.lost));
+    (all > 0).then(|| format!("{text}  {gone}"))
+}
+
+/// The sessions that came out worst; nothing where none did.
+fn worst(worst: &Worst, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<String> {
+    const WHY: usize = 31;
+    let mut rows = Vec::new();
+    let mut say = |title: &str, cases: &[Case], figure: &dyn Fn(f64) -> String| {
+        for (at, case) in cases.iter().enumerate() {
+            if rows.is_empty() {
+                rows.extend([String::new(), format!("{BOLD}worst cases{BOLD:#}")]);
+            }
+            let title = if at == 0 { title } else { "" };
+            let file = middle(&name(&case.file), columns - WHY);
+            rows.push(format!("  {title:16}{:>11}  {file}", figure(case.figure)));
+        }
+    };
+    say("cost more", &worst.costlier, &|by| format!("× {by:.2}"));
+    say("saved least", &worst.least_saved, &|share| format!("{:.0} %", share * 100.0));
+    say("lost most", &worst.most_lost, &|many| counted(many as u64, "fact"));
+    say("requests refused", &worst.most_refused, &|many| grouped(many as u64));
+    rows
+}
