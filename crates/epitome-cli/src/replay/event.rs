@@ -55,7 +55,7 @@ pub(crate) fn plain(turn: &Turn, columns: usize) -> String {
 
 fn line(turn: usize, style: Style, text: &str, columns: usize) -> String {
     let turn = format!("turn {turn}");
-    let text = clipped(&harmless(text), columns.saturating_sub(TURN + 1));
+    let text = clipped(&harmless(text), columns.saturating_sub(TURN));
     format!("{turn:TURN$}{style}{text}{style:#}")
 }
 
@@ -125,5 +125,75 @@ fn skipped(reason: Skip) -> &'static str {
         Skip::NotSmaller => "it would not be smaller",
         Skip::Stalled => "it would free too little",
         Skip::Disabled => "the profile forbids it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use epitome::types::{Breakdown, Role};
+
+    use super::*;
+
+    fn turn(events: Vec<(Happened, [u64; 2])>, refused: Option<&str>) -> Turn {
+        let (session, at) = (String::new(), String::new());
+        let event =
+            |(what, tokens)| Event { session: session.clone(), at: at.clone(), tokens, what };
+        Turn {
+            turn: 7,
+            role: Role::User,
+            tokens_raw: 9000,
+            tokens_sent: 3000,
+            limit: 6000,
+            prefix_kept: 1.0,
+            prompt: None,
+            events: events.into_iter().map(event).collect(),
+            refused: refused.map(str::to_owned),
+            by: Breakdown::default(),
+        }
+    }
+
+    #[track_caller]
+    fn check(told: &mut Told, turn: &Turn, columns: usize, expected: &[&str]) {
+        let lines = told.lines(turn, columns);
+        let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_turn_says_what_happened_within_its_columns() {
+        let compressed =
+            Happened::Compressed { epoch: "x".into(), number: 3, cause: Cause::Hard, ops: vec![] };
+        let digested =
+            Happened::ToolResultDigested { entry: "e4".into(), tool: "sh\x1b[2J".into(), saved: 9 };
+        let turn = turn(vec![(digested, [12, 3]), (compressed, [6123, 3000])], None);
+        let full = [
+            "turn 7     digested e4 of sh[2J: 12 → 3 tokens",
+            "turn 7     compressed (3), hard: 6,123 → 3,000 tokens, 49 % kept",
+        ];
+        check(&mut Told::default(), &turn, 80, &full);
+        check(
+            &mut Told::default(),
+            &turn,
+            30,
+            &["turn 7     digested e4 of sh[…", "turn 7     compressed (3), ha…"],
+        );
+    }
+
+    #[test]
+    fn a_warning_is_said_once_for_as_long_as_it_lasts() {
+        let warned = turn(vec![(Happened::ContextWarning { percent: 71 }, [71, 71])], None);
+        let told = &mut Told::default();
+        let line = "turn 7     71 % of the limit in use";
+        check(told, &warned, 80, &[line]);
+        check(told, &warned, 80, &[]);
+        check(told, &turn(Vec::new(), None), 80, &[]);
+        check(told, &warned, 80, &[line]);
+    }
+
+    #[test]
+    fn a_refusal_is_one_line() {
+        let refused = turn(Vec::new(), Some("it cannot\nfit"));
+        check(&mut Told::default(), &refused, 80, &["turn 7     refused: it cannot fit"]);
     }
 }
