@@ -32,11 +32,15 @@ fn refused(place: &Place, ran: Ran, before: &[String]) -> String {
 /// The refusals of many runs, one a line.
 #[track_caller]
 fn refusals(rows: &[&str]) -> String {
-    let place = place();
+    refusals_in(&place(), rows)
+}
+
+#[track_caller]
+fn refusals_in(place: &Place, rows: &[&str]) -> String {
     let before = place.files();
     let lines = rows.iter().map(|row| {
         let args: Vec<_> = row.split_whitespace().collect();
-        format!("$ epitome {row}\n{}\n", refused(&place, place.run(args), &before))
+        format!("$ epitome {row}\n{}\n", refused(place, place.run(args), &before))
     });
     lines.collect::<String>().replace(place.path("").to_str().unwrap(), "[home]/")
 }
@@ -127,6 +131,76 @@ fn what_cannot_fit_is_named() {
         "compress --limit 20 good.json --store new.db",
     ]);
     check("what_cannot_fit_is_named", &lines);
+}
+
+#[test]
+fn sessions_that_cannot_be_read() {
+    let lines = refusals(&[
+        "session list",
+        "session show a --store good.json",
+        "session import missing.json",
+        "session import cut.json --store new.db",
+        "session import roles.json --store new.db",
+        "session import empty.json --store new.db",
+        "session import other.json --store new.db",
+        "session import good.json --format pi --store new.db",
+        "session import good.json --store nowhere.json/new.db --profile ollm",
+        "session import good.json --store cut.json",
+        "session verify --store missing.db",
+        "status --store missing.db",
+        "diff --store good.json",
+        "snapshot list --store missing.db",
+    ]);
+    check("sessions_that_cannot_be_read", &lines);
+}
+
+#[test]
+fn what_the_journal_does_not_know() {
+    let place = place();
+    place.run(["session", "import", "good.json", "--store", "s.db"]).silent();
+    place.run(["snapshot", "create", "--name", "x", "--store", "s.db"]).silent();
+    let rows = [
+        "session",
+        "session lost",
+        "session show nope",
+        "session show goood",
+        "session export nope",
+        "session export good --format xml",
+        "session export good --output nowhere/good.md",
+        "session undo",
+        "session redo good",
+        "session delete",
+        "session delete nope",
+        "session delete nope --forever",
+        "session restore nope",
+        "session erase good",
+        "session erase good e99",
+        "session erase good e1 e99",
+        "session erase nope e1",
+        "pin",
+        "pin e99",
+        "pin e1 --session nope",
+        "unpin e1",
+        "snapshot create --name x",
+        "snapshot restore nope",
+        "snapshot prune nope",
+        "snapshot prune x --keep 2",
+        "snapshot list --session nope",
+        "status --session nope",
+        "diff nope",
+        "recall --id 12345678",
+    ];
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| match *row {
+            "session" | "session lost" | "pin" => (*row).to_owned(),
+            row => format!("{row} --store s.db"),
+        })
+        .collect();
+    let rows: Vec<_> = rows.iter().map(String::as_str).collect();
+    check("what_the_journal_does_not_know", &refusals_in(&place, &rows));
+    let shown = place.run(["session", "export", "good", "--store", "s.db"]).silent();
+    assert!(!String::from_utf8(shown).unwrap().contains("[erased]"), "all ids are known first");
 }
 
 #[test]

@@ -10,6 +10,10 @@ mod compress;
 #[cfg(test)]
 mod conversation;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
+mod live;
+#[cfg(test)]
 mod measure;
 #[cfg(test)]
 mod program;
@@ -17,6 +21,8 @@ mod program;
 mod recall;
 #[cfg(test)]
 mod report;
+#[cfg(test)]
+mod session;
 #[cfg(test)]
 mod shared_data;
 #[cfg(test)]

@@ -56,10 +56,18 @@ pub(crate) fn parse() -> Result<Option<Verb>, Fault> {
             Ok(None)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Fault::usage("no verb given; `epitome --help` lists them"))
+            let road = road(&error.render().to_string());
+            Err(Fault::usage(format!("no verb given; `{road} --help` lists them")))
         }
         _ => Err(Fault::usage(one_line(&error.render().to_string()))),
     }
+}
+
+/// The command that help is about: `epitome session`.
+fn road(help: &str) -> String {
+    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("epitome");
+    let words = usage.split(' ').take_while(|word| !word.starts_with(['<', '[']));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What clap says in paragraphs: the complaint, and its tip where there is one.
@@ -98,6 +106,12 @@ mod tests {
     #[test]
     fn every_verb_shows_an_example() {
         check_example(&Cli::command(), "epitome");
+    }
+
+    #[test]
+    fn help_names_its_command() {
+        assert_eq!(road("About\n\nUsage: epitome session <COMMAND>\n\n"), "epitome session");
+        assert_eq!(road("Usage: epitome [OPTIONS] <X>"), "epitome");
     }
 
     #[test]

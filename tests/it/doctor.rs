@@ -1,0 +1,68 @@
+//! `epitome doctor`: what is wrong is said with its remedy, and nothing is changed.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::conversation::bare;
+use crate::program::{Place, Ran};
+
+/// The findings that are not as they should be: what about, and whether it is a failure.
+#[track_caller]
+fn check(place: &Place, code: i32, expected: &[(&str, &str)]) -> Vec<Value> {
+    let mut command = place.command(["doctor", "--json"]);
+    command.env("PATH", crate::program::path().parent().unwrap());
+    let ran = Ran::of(command, b"");
+    assert_eq!(ran.code, code, "{ran:?}");
+    let all: Vec<Value> = serde_json::from_slice(&ran.out).unwrap();
+    let bad: Vec<_> = all.into_iter().filter(|one| one["verdict"] != "ok").collect();
+    let found: Vec<_> = bad
+        .iter()
+        .map(|one| (one["about"].as_str().unwrap(), one["verdict"].as_str().unwrap()))
+        .filter(|(about, _)| *about != "room")
+        .collect();
+    assert_eq!(found, expected);
+    assert!(bad.iter().all(|one| one["remedy"].is_string()), "{bad:?}");
+    bad
+}
+
+#[test]
+fn a_sound_place_is_sound_with_and_without_a_store() {
+    let place = Place::new();
+    check(&place, 0, &[]);
+    assert_eq!(place.files(), [""; 0], "no store is made");
+    place.write("a.json", bare(4).to_string());
+    place.run(["session", "import", "a.json"]).silent();
+    check(&place, 0, &[]);
+}
+
+#[test]
+fn files_that_others_may_read_are_named() {
+    let place = Place::new();
+    place.write("a.json", bare(4).to_string());
+    place.run(["session", "import", "a.json"]).silent();
+    let store = place.path(".local/share/epitome/epitome.db");
+    std::fs::set_permissions(&store, PermissionsExt::from_mode(0o644)).unwrap();
+    let bad = check(&place, 6, &[("files", "fail")]);
+    let remedy = format!("chmod 600 {}", store.display());
+    assert_eq!(bad[0]["remedy"], Value::from(remedy));
+}
+
+#[test]
+fn a_store_that_is_none_is_named() {
+    let place = Place::new();
+    let folder = place.path(".local/share/epitome");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+    place.write(".local/share/epitome/epitome.db", "no store");
+    let file = place.path(".local/share/epitome/epitome.db");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o600)).unwrap();
+    check(&place, 6, &[("store", "fail")]);
+}
+
+#[test]
+fn a_program_that_is_not_found_is_a_warning() {
+    let ran = Place::new().run(["doctor", "-q"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.text().starts_with("warn  program   epitome "), "{}", ran.text());
+}
