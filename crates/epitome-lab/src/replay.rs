@@ -44,6 +44,8 @@ pub struct Replay<'a, S> {
     lead: usize,
     /// How many messages each request holds.
     turns: Vec<usize>,
+    /// Turns that are not played.
+    skipped: usize,
     /// Tokens of the request as it came that holds so many entries.
     raw: Vec<u64>,
     session: Session,
@@ -91,6 +93,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             document,
             lead,
             turns,
+            skipped: 0,
             raw,
             session,
             store,
@@ -109,6 +112,11 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// Tokens of the largest request, as it will come: the size of the whole conversation.
     pub fn tokens(&self) -> u64 {
         self.turns.last().map_or(0, |messages| self.raw[self.lead + messages])
+    }
+
+    /// Begins with this turn, counted from 1, as a client does that is started again.
+    pub fn start_at(&mut self, turn: usize) {
+        self.skipped = turn.saturating_sub(1);
     }
 
     /// The name of the session, once it has one.
@@ -133,7 +141,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     ///
     /// When a request fails for any other reason.
     pub async fn step(&mut self) -> Result<Option<Turn>, ReplayError> {
-        let number = self.figures.turns + 1;
+        let number = self.skipped + self.figures.turns + 1;
         let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
         let turn = self.request(number, messages).await;
         let turn = turn.map_err(|source| ReplayError::Turn { turn: number, source })?;
