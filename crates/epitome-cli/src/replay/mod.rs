@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// The format of the requests: anthropic or openai [default: the nearer one]
     #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
     to: Option<Format>,
+    /// Begins with this turn, as a client does that is started again
+    #[arg(long, value_name = "TURN", default_value = "1", value_parser = flags::number)]
+    from: u64,
     /// Waits so many milliseconds between turns
     #[arg(long, value_name = "MS", default_value = "0", value_parser = flags::number)]
     pace: u64,
@@ -148,6 +151,11 @@ impl Args {
         }
     }
 
+    /// The first turn that is played.
+    fn first(&self) -> usize {
+        usize::try_from(self.from).unwrap_or(usize::MAX).max(1)
+    }
+
     /// Plays the recording to its end or to an interruption.
     async fn play<S: Archive + Store + 'static>(
         &self,
@@ -165,6 +173,11 @@ impl Args {
             let line = format!("{name}: holds no request: nobody asks for a reply in it");
             return Err(Fault::unreadable(line));
         }
+        let first = self.first();
+        if first > turns {
+            return Err(Fault::usage(format!("{name}: has no turn {first}, the last is {turns}")));
+        }
+        replay.start_at(first);
         let shown = plain(&name);
         let mut view = View::new(self, &shown, turns);
         let mut elapsed_ms = 0.0;
@@ -283,7 +296,13 @@ impl<'a> View<'a> {
             files::is_read(print(summary)?)?;
         }
         if !self.args.common.quiet {
-            let table = summary::table(summary, self.name, setup.profile.name(), self.turns);
+            let table = summary::table(
+                summary,
+                self.name,
+                setup.profile.name(),
+                self.args.first(),
+                self.turns,
+            );
             self.shown(|screen| screen.say(&table))?;
         }
         Ok(())

@@ -12,11 +12,17 @@ use crate::text::{clipped, counted, grouped};
 const NAME: usize = 15;
 const FIGURE: usize = 12;
 
-/// The table.
-pub(crate) fn table(summary: &Summary, name: &str, profile: &str, turns: usize) -> String {
+/// The table of a replay that began with the turn `first`.
+pub(crate) fn table(
+    summary: &Summary,
+    name: &str,
+    profile: &str,
+    first: usize,
+    turns: usize,
+) -> String {
     let Summary { figures, elapsed_ms, .. } = summary;
     let bold = anstyle::Style::new().bold();
-    let mut rows = vec![heading(figures, name, turns), String::new()];
+    let mut rows = vec![heading(figures, name, first, turns), String::new()];
     rows.push(format!("{bold}{:NAME$}{:>FIGURE$}{:>FIGURE$}{bold:#}", "", "none", profile));
     rows.push(row(
         "tokens, in all",
@@ -38,12 +44,16 @@ pub(crate) fn table(summary: &Summary, name: &str, profile: &str, turns: usize) 
     rows.join("\n")
 }
 
-fn heading(figures: &Figures, name: &str, turns: usize) -> String {
+fn heading(figures: &Figures, name: &str, first: usize, turns: usize) -> String {
     let bold = anstyle::Style::new().bold();
-    let played = match figures.turns {
-        all if all == turns => counted(all as u64, "turn"),
-        some => format!("{some} of {} (interrupted)", counted(turns as u64, "turn")),
+    let last = first - 1 + figures.turns;
+    let mut played = match first {
+        1 if last == turns => counted(turns as u64, "turn"),
+        _ => format!("turns {first}–{last} of {turns}"),
     };
+    if last < turns {
+        played.push_str(" (interrupted)");
+    }
     let session = match figures.session.as_str() {
         "" => String::new(),
         session => format!(", session {}", middle(session, 24)),
