@@ -125,6 +125,7 @@ impl Archive for Sqlite {
             for node in &nodes {
                 ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
             }
+            tree::all_indexed(connection, ledger.scope)?;
             let session = nodes.first().map_or(shelf::NO_SESSION, |node| node.session);
             Ok(shelf::keep(connection, ledger, session, departure)?)
         })

@@ -114,6 +114,11 @@ impl Will<'_> {
             self.ledger.delete(self.connection, &MESSAGE, id)?;
         }
         remove::raw(self.connection, self.ledger, raws)?;
+        // Numbers of messages may be given again, in any scope.
+        self.connection.execute(
+            "UPDATE scope SET indexed = min(indexed, coalesce((SELECT max(id) FROM message), 0))",
+            [],
+        )?;
         let empty = "NOT EXISTS (SELECT 1 FROM message WHERE message.branch = branch.id)";
         remove::rows(self.connection, self.ledger, &BRANCH, empty, &[])?;
         Ok(keys)

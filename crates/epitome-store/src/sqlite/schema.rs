@@ -52,11 +52,13 @@ const MIGRATIONS: [&str; 2] = [
     // The journal. Messages stand in a tree; a branch is a stretch of it in which each follows the
     // one before, so that a page of a history is one range of each branch on the way. `raw` holds
     // encoded messages by the hash of their bytes; all other text is in `blob`, and `held` says which sessions need it
-    // (0: somebody outside of sessions). Numbers that may
-    // pass 2^63 are kept by their bits. The ledger of each scope covers all tables
+    // (0: somebody outside of sessions). `scope.indexed` is a message up
+    // to which all are indexed, so that no index of those that are not has to be written with every
+    // message. Numbers that may pass 2^63 are kept by their bits. The ledger of each scope covers all tables
     // but `damage`, which tells what was found missing when the file was opened.
     "ALTER TABLE scope ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE scope ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE scope ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE scope ADD COLUMN records INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE scope ADD COLUMN sum BLOB NOT NULL DEFAULT x'00000000000000000000000000000000';
     CREATE INDEX passage_original ON passage (scope, original);
@@ -98,7 +100,6 @@ const MIGRATIONS: [&str; 2] = [
     ) STRICT;
     CREATE UNIQUE INDEX message_chain ON message (scope, chain);
     CREATE UNIQUE INDEX message_place ON message (branch, place);
-    CREATE INDEX message_unindexed ON message (scope, id) WHERE indexed = 0;
     CREATE TABLE session (
         id INTEGER PRIMARY KEY,
         scope INTEGER NOT NULL,
@@ -248,6 +249,7 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Ref
         return Ok(());
     }
     if found == State::Empty {
+        connection.pragma_update(None, "page_size", 2048)?;
         // Lasts in the file; needs to be alone with it, so it is done once only.
         connection.pragma_update(None, "journal_mode", "WAL")?;
     }

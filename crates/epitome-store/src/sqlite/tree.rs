@@ -188,6 +188,20 @@ pub(crate) fn has_bytes(connection: &Connection, id: i64) -> rusqlite::Result<bo
         .query_row([id], |row| row.get(0))
 }
 
+/// Remembers up to which message all are indexed.
+pub(crate) fn all_indexed(connection: &Connection, scope: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE scope SET indexed = coalesce(
+                 (SELECT id - 1 FROM message WHERE +message.scope = scope.id AND message.indexed = 0
+                      AND message.id > scope.indexed ORDER BY message.id LIMIT 1),
+                 (SELECT max(id) FROM message), 0)
+             WHERE id = ?1",
+        )?
+        .execute([scope])
+        .map(|_| ())
+}
+
 /// Messages that the search does not know yet, oldest first, each with the session that recorded
 /// it.
 pub(crate) fn unindexed(
@@ -196,8 +210,11 @@ pub(crate) fn unindexed(
     most: usize,
 ) -> Result<Vec<(String, Said)>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
-        "{SAID} WHERE message.scope = ?1 AND message.indexed = 0 ORDER BY message.id LIMIT ?2"
+        "{SAID} WHERE +message.scope = ?1 AND message.indexed = 0
+         AND message.id > (SELECT indexed FROM scope WHERE id = ?1)
+         ORDER BY message.id LIMIT ?2"
     ))?;
+    // The plus keeps the database to the order of recording, in which little has to be read.
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![scope, most])?;
     let mut found = Vec::new();

@@ -296,8 +296,20 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// What rewrites refer to is there.
+    /// What rewrites refer to is there, and so is what the search has still to learn.
     fn references(&mut self, scope: i64) -> Result<(), Fail> {
+        let hidden = "SELECT count(*) FROM message WHERE scope = ?1 AND indexed = 0
+            AND id <= (SELECT indexed FROM scope WHERE id = ?1)";
+        self.rows(hidden, scope, |check, row| {
+            let count: i64 = row.get(0)?;
+            if count == 0 {
+                return Ok(());
+            }
+            check.derived(format!("{count} messages are not offered to the index"), |connection| {
+                let sql = "UPDATE scope SET indexed = 0 WHERE id = ?1";
+                connection.execute(sql, [scope]).map(|_| ())
+            })
+        })?;
         let sql = "SELECT key, part FROM rewrite WHERE scope = ?1 AND NOT EXISTS
             (SELECT 1 FROM blob WHERE blob.scope = rewrite.scope AND blob.id = rewrite.text)";
         self.rows(sql, scope, |check, row| {

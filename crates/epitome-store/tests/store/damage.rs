@@ -201,6 +201,7 @@ fn losses_are_named() {
 fn what_can_be_derived_is_mended() {
     for (sql, what) in [
         ("UPDATE session SET messages = 99 WHERE name = 'one'", "counts 99 messages, not 5"),
+        ("UPDATE scope SET indexed = 99", "3 messages are not offered to the index"),
         ("UPDATE epoch SET undone = 0", "is not marked as it stands"),
         ("DELETE FROM passage_terms WHERE rowid = 1", "full-text index"),
         ("INSERT INTO passage_terms (rowid, terms) VALUES (999, '1xghost')", "full-text index"),

@@ -192,7 +192,7 @@ fn an_older_store_becomes_a_journal() {
         raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
     raw.execute_batch("DROP INDEX passage_original").unwrap();
-    for column in ["seen", "used", "records", "sum"] {
+    for column in ["seen", "used", "indexed", "records", "sum"] {
         raw.execute_batch(&format!("ALTER TABLE scope DROP COLUMN {column}")).unwrap();
     }
     raw.pragma_update(None, "user_version", 1).unwrap();
