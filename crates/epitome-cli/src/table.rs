@@ -93,7 +93,9 @@ impl<'c> Table<'c> {
         let mut line = " ".repeat(self.indent);
         for (place, &(column, wide)) in shown.iter().enumerate() {
             let cell = cells.get(column).map_or("", String::as_str);
-            let cell = clipped(cell, wide);
+            // A figure that is wider than those of the first page is shown all the same.
+            let most = self.columns[column].least.map_or(usize::MAX, |_| wide);
+            let cell = clipped(cell, most);
             let room = " ".repeat(wide.saturating_sub(width(&cell)));
             if place > 0 {
                 line.push_str(&" ".repeat(GAP));
@@ -173,18 +175,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_clipped_or_left_out() {
-        check(
-            99,
-            &[
-                " name      turns  n  title",
-                " abcdefgh     12  3  some title",
-                " x             1  …",
-            ],
-        );
-        check(
-            28,
-            &[" name      turns  n  title", " abcdefgh     12  3  some t…", " x             1  …"],
-        );
-        check(20, &[" name     n  title", " abcdefg…  3  some…", " x         …"]);
+        let last = " x             1  1,000";
+        check(99, &[" name      turns  n  title", " abcdefgh     12  3  some title", last]);
+        check(28, &[" name      turns  n  title", " abcdefgh     12  3  some t…", last]);
+        check(20, &[" name      n  title", " abcdefgh  3  some …", " x         1,000"]);
+        check(16, &[" name   n  title", " abcd…  3  some…", " x      1,000"]);
     }
 }
