@@ -97,6 +97,9 @@ pub(crate) fn without_erased<E>(
     batch: &Batch,
     mut erased: impl FnMut(EntryKey) -> Result<bool, E>,
 ) -> Result<(Vec<&Rewrite>, Cow<'_, Departure>), E> {
+    if batch.rewrites.is_empty() && batch.departure == Departure::default() {
+        return Ok((Vec::new(), Cow::Borrowed(&batch.departure)));
+    }
     let mut gone: FxHashSet<ContentId> = FxHashSet::default();
     for said in &batch.said {
         if erased(said.key)? {

@@ -174,9 +174,11 @@ impl Ledger {
         self.strike(of_stored(connection, table, row)?);
         let mut all: Vec<&dyn ToSql> = vec![&row];
         all.extend(values);
-        let sql = format!("UPDATE {} SET {assignments} WHERE rowid = ?1", table.name);
-        connection.prepare_cached(&sql)?.execute(&*all)?;
-        self.enter(of_stored(connection, table, row)?);
+        let Table { name, columns, .. } = table;
+        let sql = format!("UPDATE {name} SET {assignments} WHERE rowid = ?1 RETURNING {columns}");
+        let after =
+            connection.prepare_cached(&sql)?.query_row(&*all, |changed| of_row(table, changed))?;
+        self.enter(after);
         Ok(())
     }
 

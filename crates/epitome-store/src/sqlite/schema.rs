@@ -249,7 +249,6 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Ref
         return Ok(());
     }
     if found == State::Empty {
-        connection.pragma_update(None, "page_size", 2048)?;
         // Lasts in the file; needs to be alone with it, so it is done once only.
         connection.pragma_update(None, "journal_mode", "WAL")?;
     }
