@@ -3,6 +3,7 @@
 //! Invariant: every replay has a store of its own in memory, so none sees another's; results stand
 //! in the order of the files. A file that cannot be read is said and passed over, never an end.
 
+use std::cmp::Reverse;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -193,12 +194,14 @@ fn outcomes(
 ) -> Vec<Outcome> {
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let threads = options.threads.unwrap_or_else(cores).get().min(files.len());
+    // The largest first, so that no thread is left alone with one at the end.
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|&place| Reverse(files::size(&files[place])));
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
-        while let place = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(file) = files.get(place)
-        {
+        while let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let file = &*files[place];
             let outcome = replayed(file, setup, options.max_input);
             let tokens = match &outcome {
                 Outcome::Replayed(figures) => figures.tokens_raw,
