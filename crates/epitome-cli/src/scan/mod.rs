@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if !args.quiet && !found.sessions.is_empty() {
         let mut screen = Screen::new(if args.json { To::Err } else { To::Out }, false);
         let columns = screen.columns().clamp(table::LEAST, table::MOST);
-        let said = screen.say(&table::table(&found, elapsed_ms, columns));
+        let said = screen.say(&table::table(&found, elapsed_ms, columns, args.verbose));
         if !args.json {
             files::is_read(said)?;
         }

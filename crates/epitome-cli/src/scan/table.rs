@@ -9,30 +9,45 @@ use anstyle::Style;
 use epitome_lab::{Case, Figures, Scan, Scanned, Totals, Worst, lost};
 
 use crate::figure::{dollars, middle, percent, short};
-use crate::text::{counted, grouped, plain};
+use crate::text::{clipped, counted, grouped, plain, width as cells};
 
 /// The columns that a table takes at least, and at most.
 pub(crate) const LEAST: usize = 80;
 pub(crate) const MOST: usize = 160;
 
-/// Width of all columns but the name.
-const FIGURES: usize = 62;
+/// Width of all columns but those of the name and the client.
+const FIGURES: usize = 53;
+/// Width of the client's column, and of the one for its first word where there is little room.
+const CLIENT: [usize; 2] = [11, 6];
+const ROOMY: usize = 100;
+/// Width of the names and of each column of figures where all sessions stand together.
+const NAME: usize = 18;
+const FIGURE: usize = 14;
 const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
 
-/// The whole output.
-pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize) -> String {
-    let width = columns - FIGURES;
+/// The whole output; `verbose` adds to each session its whole path and its title.
+pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool) -> String {
+    let client = CLIENT[usize::from(columns < ROOMY)];
+    let width = columns - FIGURES - client - 1;
     let root = common(&scan.sessions);
     let short_name = |file: &Path| {
         let inside = file.strip_prefix(&root).unwrap_or(file);
         plain(&inside.display().to_string())
     };
     let mut rows = vec![format!(
-        "{BOLD}{:width$} {:11} {:>5} {:>6} {:>6} {:>6} {:>4} {:>4} {:>5} {:>9}{BOLD:#}",
-        "session", "client", "turns", "raw", "sent", "cut", "back", "lost", "cost", "saved"
+        "{BOLD}{:width$} {:client$} {:>5} {:>6} {:>6} {:>6} {:>6} {:>4} {:>5} {:>8}{BOLD:#}",
+        "session", "client", "turns", "raw", "sent", "cut", "recall", "lost", "cost", "saved"
     )];
     for Scanned { file, figures } in &scan.sessions {
-        rows.push(session(&middle(&short_name(file), width), figures, width));
+        let name = middle(&short_name(&file.with_extension("")), width);
+        // The name may be of letters that take two cells.
+        let name = format!("{name}{}", " ".repeat(width - cells(&name)));
+        rows.push(session(&name, figures, client));
+        if verbose {
+            let about = format!("{}: {}", file.display(), figures.title);
+            rows.push(format!("{DIM}  {}{DIM:#}", clipped(&plain(&about), columns - 2)));
+        }
     }
     rows.push(String::new());
     rows.extend(totals(&scan.totals, &scan.profile, elapsed_ms));
@@ -52,14 +67,16 @@ fn common(sessions: &[Scanned]) -> PathBuf {
     root.to_owned()
 }
 
-fn session(name: &str, figures: &Figures, width: usize) -> String {
+fn session(name: &str, figures: &Figures, client: usize) -> String {
+    let of = figures.format.name();
+    let of = if of.len() > client { of.split('-').next().unwrap_or(of) } else { of };
     let cost = match figures.cache_cost_uncompressed {
         raw if raw > 0.0 => format!("{:.2}", figures.cache_cost / raw),
         _ => "–".to_owned(),
     };
     format!(
-        "{name:width$} {:11} {:>5} {:>6} {:>6} {:>6} {:>4} {:>4} {cost:>5} {:>9}",
-        figures.format.name(),
+        "{name} {:client$} {:>5} {:>6} {:>6} {:>6} {:>6} {:>4} {cost:>5} {:>8}",
+        clipped(of, client),
         figures.turns,
         short(figures.tokens_raw),
         short(figures.tokens_sent),
@@ -73,7 +90,7 @@ fn session(name: &str, figures: &Figures, width: usize) -> String {
 /// All sessions, without compression and with it.
 fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
     let row = |name: &str, raw: String, sent: String, note: String| {
-        format!("{name:17}{raw:>15}{sent:>15}  {note}").trim_end().to_owned()
+        format!("{name:NAME$}{raw:>FIGURE$}{sent:>FIGURE$}  {note}").trim_end().to_owned()
     };
     let all = format!(
         "{}, {}",
@@ -88,13 +105,9 @@ fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
         saved if saved < 0.0 => format!("{} more", dollars(-saved)),
         saved => format!("{} saved", dollars(saved)),
     };
-    let unpriced = match totals.unpriced {
-        0 => String::new(),
-        some => format!(", {some} at the default price"),
-    };
     let cost = |cost: f64| grouped(cost.round() as u64);
     let mut rows = vec![
-        format!("{BOLD}{:17}{:>15}{:>15}{BOLD:#}  {all}", "", "none", profile),
+        format!("{BOLD}{:NAME$}{:>FIGURE$}{:>FIGURE$}{BOLD:#}  {all}", "", "none", profile),
         row(
             "tokens sent",
             grouped(totals.tokens_raw),
@@ -102,19 +115,19 @@ fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
             percent(totals.tokens_sent, totals.tokens_raw),
         ),
         row("cache cost", cost(totals.cache_cost_uncompressed), cost(totals.cache_cost), ratio),
-        row(
-            "money",
-            dollars(totals.money_raw),
-            dollars(totals.money_sent),
-            format!("{saved}{unpriced}"),
-        ),
-        row("compressions", "0".to_owned(), grouped(totals.compressions as u64), String::new()),
+        row("money", dollars(totals.money_raw), dollars(totals.money_sent), saved),
     ];
+    if totals.unpriced > 0 {
+        let all = counted(totals.unpriced as u64, "session");
+        rows.push(format!("{:NAME$}{all} of unknown models, at the default price", ""));
+    }
+    let compressions = grouped(totals.compressions as u64);
+    rows.push(row("compressions", "0".to_owned(), compressions, String::new()));
     rows.extend(facts(totals));
     let made = totals.digested.count + totals.offloaded.count;
     if made > 0 {
         let saved = grouped(totals.digested.tokens + totals.offloaded.tokens);
-        let note = format!("{saved} tokens before they were sent");
+        let note = format!("{saved} tokens saved");
         rows.push(row("results shortened", "0".to_owned(), grouped(made), note));
     }
     for (name, count) in [("over the limit", totals.oversized), ("refused", totals.refused)] {
@@ -124,7 +137,7 @@ fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
     }
     let rate = totals.tokens_raw as f64 / elapsed_ms.max(1.0) * 1000.0;
     rows.push(format!(
-        "{:17}{:.1} s, {} tokens/s",
+        "{:NAME$}{:.1} s, {} tokens/s",
         "time",
         elapsed_ms / 1000.0,
         short(rate as u64)
@@ -139,7 +152,7 @@ fn facts(totals: &Totals) -> Option<String> {
     let (here, all) = kinds.iter().fold((0_u64, 0_u64), |(here, all), kind| {
         (here + u64::from(kind[0]), all + u64::from(kind[1]))
     });
-    let text = format!("{:17}{:>15}{:>15}", "facts kept", grouped(all), grouped(here));
+    let text = format!("{:NAME$}{:>FIGURE$}{:>FIGURE$}", "facts kept", grouped(all), grouped(here));
     let gone =
         format!("{} recallable, {} lost", grouped(kept.recallable.into()), grouped(totals.lost));
     (all > 0).then(|| format!("{text}  {gone}"))
