@@ -11,12 +11,14 @@ use serde::Serialize;
 use crate::bar::Bar;
 use crate::fault::Fault;
 use crate::journal::{self, Journal, JournalFlags};
-use crate::table::{Column, Table, left, right};
-use crate::text::{counted, grouped, moment, plain};
+use crate::table::{Column, Table, left, output_width, right};
+use crate::text::{counted, grouped, moment, plain, wrapped};
 use crate::{files, flags, past};
 
 /// Cells of the bar.
 const BAR: usize = 30;
+/// Cells before a value.
+const INDENT: usize = 15;
 
 const COLUMNS: [Column; 8] = [
     left("session").least(8),
@@ -129,15 +131,13 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     line("offloaded", saved(status.offloaded.unwrap_or_default()))?;
     line("digested", saved(status.digested.unwrap_or_default()))?;
     line("compressed", counted(status.compressions.into(), "time"))?;
-    line(
-        "advice",
-        status
-            .recommendation
-            .replace("epitome session redo", &format!("epitome session redo{flag}")),
-    )?;
+    let redo = format!("epitome session redo{flag}");
+    let advice = status.recommendation.replace("epitome session redo", &redo);
+    let advice = format!("  {:12} {advice}", "advice");
+    writeln!(out, "{}", wrapped(&advice, output_width(), INDENT))?;
     if !status.history.is_empty() {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
-        past::write(out, &status.history, None)?;
+        past::write(out, &status.history, status.in_force.as_deref())?;
     }
     Ok(())
 }

@@ -43,6 +43,27 @@ pub(crate) fn clipped(text: &str, most: usize) -> String {
     kept + "…"
 }
 
+/// A text in lines of at most `most` cells, broken between words; the lines after the first stand
+/// `indent` cells to the right.
+pub(crate) fn wrapped(text: &str, most: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for (place, word) in text.split(' ').enumerate() {
+        let cells = width(word);
+        if at > indent && at + 1 + cells > most {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            at = indent;
+        } else if place > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out.push_str(word);
+        at += cells;
+    }
+    out
+}
+
 /// A time as people read it: `2025-03-01 10:30`, in UTC as it was recorded.
 pub(crate) fn moment(iso: &str) -> String {
     match iso.get(..16) {
@@ -102,6 +123,15 @@ mod tests {
         check("äöüß", 2, "ä…");
         check("日本語", 5, "日本…");
         check("日本語", 4, "日…");
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let check = |text: &str, most, lines: &str| assert_eq!(wrapped(text, most, 4), lines);
+        check("  a one two", 99, "  a one two");
+        check("  a one two three", 11, "  a one two\n    three");
+        check("  a one two three", 10, "  a one\n    two\n    three");
+        check("  abc overlongword x", 8, "  abc\n    overlongword\n    x");
     }
 
     #[test]

@@ -15,7 +15,11 @@ use serde::Serialize;
 use crate::fault::Fault;
 use crate::files;
 use crate::journal::{self as journals, JournalFlags};
-use crate::text::counted;
+use crate::table::output_width;
+use crate::text::{counted, wrapped};
+
+/// Cells before what was found.
+const INDENT: usize = 16;
 
 /// Every check, in the order of the report.
 const CHECKS: &[fn(&Patient<'_>) -> Vec<Finding>] = &[
@@ -108,9 +112,15 @@ fn write(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         Verdict::Fail => ("fail", AnsiColor::Red),
     };
     let style = Style::new().fg_color(Some(color.into())).bold();
-    writeln!(out, "{style}{name:4}{style:#}  {:9} {}", finding.about, finding.found)?;
+    let most = output_width();
+    let found = format!("{name:4}  {:9} {}", finding.about, finding.found);
+    let found = wrapped(&found, most, INDENT);
+    writeln!(out, "{style}{name}{style:#}{}", &found[name.len()..])?;
     match &finding.remedy {
-        Some(remedy) => writeln!(out, "      {:9} {remedy}", ""),
+        Some(remedy) => {
+            let remedy = format!("{:INDENT$}{remedy}", "");
+            writeln!(out, "{}", wrapped(&remedy, most, INDENT))
+        }
         None => Ok(()),
     }
 }

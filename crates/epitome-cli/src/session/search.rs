@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let bold = anstyle::Style::new().bold();
         for (at, Found { session, entry, what, content, .. }) in found.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
-            let session = plain(session.as_deref().unwrap_or("no session"));
+            let session = plain(session.as_deref().unwrap_or("no session named"));
             writeln!(out, "{gap}{bold}{session}  {entry} {what}{bold:#}")?;
             for line in content.trim_end().lines() {
                 writeln!(out, "  {}", plain(line))?;

@@ -82,6 +82,9 @@ pub struct Status {
     pub level: Level,
     /// Compressions that are not taken back.
     pub compressions: u32,
+    /// The epoch in force; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<String>,
     /// Tool results that were put into the store on arrival; only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offloaded: Option<Saved>,
@@ -127,6 +130,7 @@ impl Keeper {
         let mut status = self.status_of(&history.info)?;
         let (offloaded, digested) = self.arrivals(&history)?;
         (status.offloaded, status.digested) = (Some(offloaded), Some(digested));
+        status.in_force = history.in_force().map(|epoch| epoch.id.short());
         Ok(status)
     }
 
@@ -152,6 +156,7 @@ impl Keeper {
             percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
             level,
             compressions: info.compressions,
+            in_force: None,
             offloaded: None,
             digested: None,
             recommendation: self.recommendation(level, &history),
