@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::directive::{self, Order};
 use crate::refs::{self, RefKind};
+use crate::rows;
 use crate::supersede;
 use crate::unit::{self, Kind};
 use crate::words;
@@ -35,7 +36,7 @@ impl Facts {
         let mut out = Self { constraints: constraints(&talk), ..Self::default() };
         let mut mentioned: FxHashMap<String, u32> = FxHashMap::default();
         for entry in &talk {
-            let text = entry.readable();
+            let text = said(entry);
             let mut here: BTreeSet<&str> = BTreeSet::new();
             for mention in refs::mentions(&text) {
                 let name = mention.canonical(&text);
@@ -55,7 +56,7 @@ impl Facts {
 
     /// How many of the facts stand in a prompt, and how many of the others a search can find.
     pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> MustKeep {
-        let prompt = Held::of(prompt.iter().map(|entry| entry.readable()));
+        let prompt = Held::of(prompt.iter().map(|entry| said(entry)));
         let left = Held::of(left.iter().map(|passage| passage.text.clone()));
         let mut out = MustKeep::default();
         let mut count = |facts: &BTreeSet<String>, holds: fn(&Held, &str) -> bool| -> [u32; 2] {
@@ -69,6 +70,22 @@ impl Facts {
         let identifiers = count(&self.identifiers, Held::names);
         MustKeep { constraints, paths, errors, identifiers, ..out }
     }
+}
+
+/// What an entry says, a line for each piece. Arguments of calls are JSON, in which an escape would
+/// run into the word behind it, so they are decoded.
+fn said(entry: &Entry) -> String {
+    let lines = entry.parts.iter().map(|part| match &part.body {
+        Body::Text(text) => text.clone(),
+        Body::Result(result) => result.text.clone(),
+        Body::Opaque(opaque) => opaque.text.clone(),
+        Body::Call(call) => match rows::call(&call.tool, &call.arguments) {
+            Some(rows) => rows.into_iter().map(|row| row.text + "\n").collect(),
+            None => format!("{}({})", call.tool, call.arguments),
+        },
+        Body::Thinking(_) | Body::Image(_) => String::new(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn constraints(talk: &[&Entry]) -> BTreeSet<String> {
@@ -139,6 +156,14 @@ mod tests {
     use epitome_testkit::chat;
 
     use super::*;
+
+    #[test]
+    fn escapes_of_arguments_are_no_part_of_a_name() {
+        let arguments = r#"{"code":"{\n\tborder_color: 1,\n\tborder_color: 2"}"#;
+        let chat = chat().call("write", arguments).result("border_color is set").entries();
+        let facts = Facts::of(&chat.iter().collect::<Vec<_>>());
+        assert_eq!(facts.identifiers.iter().collect::<Vec<_>>(), ["border_color"]);
+    }
 
     #[test]
     fn facts_are_counted_where_they_still_stand() {
