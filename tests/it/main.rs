@@ -12,15 +12,23 @@ mod conversation;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod kill;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod measure;
+#[cfg(test)]
+mod playing;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
 mod recall;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod report;
+#[cfg(test)]
+mod scan;
 #[cfg(test)]
 mod session;
 #[cfg(test)]

@@ -9,7 +9,7 @@ const RECORDING: &str = "examples/transcripts/debugging-session.jsonl";
 const README: &str = include_str!("../../README.md");
 
 /// What its engineer demands and does not take back.
-const RULES: [&str; 8] = [
+pub(crate) const RULES: [&str; 8] = [
     "Don't change the public API of epitome-wire.",
     "No new dependencies.",
     "Every file stays under 400 lines, and no new file in src/ unless you ask me.",
@@ -22,7 +22,7 @@ const RULES: [&str; 8] = [
 /// What was taken back, for the last of them.
 const TAKEN_BACK: &str = "Cut quoted keys at 64 bytes";
 
-fn recording() -> Vec<u8> {
+pub(crate) fn recording() -> Vec<u8> {
     read_file(format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../{}"), RECORDING)).unwrap()
 }
 
@@ -91,6 +91,8 @@ fn the_examples_of_the_help_run() {
     let verbs = [
         &["--help"][..],
         &["compress", "--help"],
+        &["replay", "--help"],
+        &["scan", "--help"],
         &["recall", "--help"],
         &["completions", "--help"],
     ];

@@ -249,7 +249,8 @@ impl<'a> View<'a> {
     fn new(args: &'a Args, name: &'a str, turns: usize) -> Self {
         let to = if args.json { To::Err } else { To::Out };
         // A block would be torn by the JSON lines that go to the same terminal.
-        let live = !args.common.quiet && !(args.json && io::stdout().is_terminal());
+        let torn = args.json && io::stdout().is_terminal();
+        let live = !args.common.quiet && !torn;
         Self { args, name, turns, screen: Screen::new(to, live), told: Told::default() }
     }
 

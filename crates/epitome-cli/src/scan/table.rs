@@ -16,7 +16,7 @@ pub(crate) const LEAST: usize = 80;
 pub(crate) const MOST: usize = 160;
 
 /// Width of all columns but those of the name and the client.
-const FIGURES: usize = 53;
+const FIGURES: usize = 54;
 /// Width of the client's column, and of the one for its first word where there is little room.
 const CLIENT: [usize; 2] = [11, 6];
 const ROOMY: usize = 100;
