@@ -3,15 +3,20 @@
 //! Invariant: all of it can be read again from the journal and the next request.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use epitome_kernel::{Archive, Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
-use epitome_types::{Chain, Entry, EntryId, EntryKey, EpochId, PartId, Rewrite};
+use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
+use epitome_wire::Document;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The history as it last came.
     pub(crate) keys: Vec<EntryKey>,
+    /// The hashes of its messages' bytes: an identity within this process, never stored.
+    raw: Vec<u128>,
     pub(crate) lineage: Lineage,
     pub(crate) pins: Vec<EntryKey>,
     pub(crate) seen: u64,
@@ -50,11 +55,11 @@ impl State {
     /// history or the records changed under this session, else what concerns the new entries.
     pub(crate) fn meet(
         &mut self,
-        entries: &[Entry],
+        document: &Document<'_>,
         journal: &dyn Archive,
         scope: &str,
     ) -> Result<Incoming, StoreError> {
-        let keys: Vec<_> = entries.iter().map(EntryKey::of).collect();
+        let keys = self.keys_of(document);
         let chains: Vec<_> = keys
             .iter()
             .scan(Chain::default(), |chain, &key| {
@@ -81,6 +86,22 @@ impl State {
         (self.pins, self.seen) = (pins, seen);
         self.keys.clone_from(&keys);
         Ok(Incoming { keys, chains, reconciled, recorded, session })
+    }
+
+    /// The keys of a history. What has the bytes that stood in its place the last time is not
+    /// hashed by its parts again.
+    fn keys_of(&mut self, document: &Document<'_>) -> Vec<EntryKey> {
+        let entries = document.entries();
+        let raw: Vec<_> =
+            entries.iter().map(|entry| xxh3_128(document.message_bytes(entry.id))).collect();
+        let known = self.raw.iter().zip(&self.keys).map(Some).chain(iter::repeat(None));
+        let keys = raw.iter().zip(entries).zip(known).map(|((raw, entry), known)| match known {
+            Some((same, &key)) if same == raw => key,
+            _ => EntryKey::of(entry),
+        });
+        let keys = keys.collect();
+        self.raw = raw;
+        keys
     }
 
     /// Reads the epochs and pins of the present history again.

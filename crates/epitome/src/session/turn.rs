@@ -57,7 +57,7 @@ impl Session {
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
 
-        let incoming = state.meet(document.entries(), &*self.journal, &self.scope)?;
+        let incoming = state.meet(document, &*self.journal, &self.scope)?;
         let name = self.name_for(&incoming)?;
         if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
             state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
