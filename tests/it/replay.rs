@@ -8,7 +8,7 @@ use crate::conversation::bare;
 use crate::measure::{faults, messages, readable};
 use crate::playing::{Playing, events, played};
 use crate::program::Place;
-use crate::shipped::{RULES as DEMANDS, recording};
+use crate::shipped::{README, RULES as DEMANDS, recording};
 
 const TALK: [&str; 4] = ["replay", "talk.json", "--limit", "2500"];
 
@@ -51,6 +51,19 @@ fn the_shipped_recording_stays_within_its_limit_with_what_was_demanded_and_pinne
     let text = readable(&last);
     DEMANDS.iter().for_each(|rule| assert!(text.contains(rule), "{rule}"));
     assert!(messages(&last).contains(&pinned), "{pinned}");
+}
+
+#[test]
+fn the_readme_shows_the_summary_of_the_shipped_recording() {
+    let place = Place::new();
+    let name = "examples/transcripts/debugging-session.jsonl";
+    std::fs::create_dir_all(place.path("examples/transcripts")).unwrap();
+    place.write(name, recording());
+    let ran = place.run(["replay", "--size", "8192", name]);
+    let summary: Vec<_> = ran.text().lines().skip_while(|line| !line.starts_with(name)).collect();
+    let (time, figures) = summary.split_last().unwrap();
+    assert!(time.starts_with("time ") && figures.len() > 10, "{summary:#?}");
+    assert!(README.contains(&figures.join("\n")), "{summary:#?}");
 }
 
 #[test]

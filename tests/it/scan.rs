@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::conversation::{bare, claude_code};
 use crate::playing::played;
 use crate::program::Place;
-use crate::shipped::recording;
+use crate::shipped::{README, recording};
 
 /// A home with a session of Claude Code, and a folder with recordings and something else.
 fn place() -> Place {
@@ -38,6 +38,8 @@ fn the_shipped_recordings_are_scanned() {
     for name in ["tokens sent ", "cache cost ", "money ", "compressions ", "facts kept "] {
         assert!(lines.iter().any(|line| line.starts_with(name)), "{name}: {lines:#?}");
     }
+    // The README shows this table.
+    assert!(README.contains(&lines.join("\n")), "{lines:#?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::program::{Place, Ran, read_file};
 
 /// The recording that the README compresses.
 const RECORDING: &str = "examples/transcripts/debugging-session.jsonl";
-const README: &str = include_str!("../../README.md");
+pub(crate) const README: &str = include_str!("../../README.md");
 
 /// What its engineer demands and does not take back.
 pub(crate) const RULES: [&str; 8] = [
@@ -49,7 +49,7 @@ fn place() -> Place {
 }
 
 /// Runs a line of a shell that uses single quotes at most, `< FILE` and `> FILE`.
-fn run_line(place: &Place, line: &str) -> Ran {
+pub(crate) fn run_line(place: &Place, line: &str) -> Ran {
     let (line, file) = line.split_once(" > ").map_or((line, None), |(a, b)| (a, Some(b)));
     let (line, input) = line.split_once(" < ").map_or((line, None), |(a, b)| (a, Some(b)));
     let quoted = line.split('\'').enumerate();

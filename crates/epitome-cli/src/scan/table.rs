@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
-use epitome_lab::{Case, Figures, Scan, Scanned, Totals, Worst, lost};
+use epitome_lab::{Case, Figures, Scan, Scanned, Totals, lost};
 
 use crate::figure::{dollars, middle, percent, short};
 use crate::text::{clipped, counted, grouped, plain, width as cells};
@@ -51,7 +51,7 @@ pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool)
     }
     rows.push(String::new());
     rows.extend(totals(&scan.totals, &scan.profile, elapsed_ms));
-    rows.extend(worst(&scan.worst, &short_name, columns));
+    rows.extend(worst(scan, &short_name, columns));
     rows.join("\n")
 }
 
@@ -159,7 +159,7 @@ fn facts(totals: &Totals) -> Option<String> {
 }
 
 /// The sessions that came out worst; nothing where none did.
-fn worst(worst: &Worst, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<String> {
+fn worst(scan: &Scan, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<String> {
     const WHY: usize = 31;
     let mut rows = Vec::new();
     let mut say = |title: &str, cases: &[Case], figure: &dyn Fn(f64) -> String| {
@@ -172,9 +172,11 @@ fn worst(worst: &Worst, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<S
             rows.push(format!("  {title:16}{:>11}  {file}", figure(case.figure)));
         }
     };
-    say("cost more", &worst.costlier, &|by| format!("× {by:.2}"));
-    say("saved least", &worst.least_saved, &|share| format!("{:.0} %", share * 100.0));
-    say("lost most", &worst.most_lost, &|many| counted(many as u64, "fact"));
-    say("requests refused", &worst.most_refused, &|many| grouped(many as u64));
+    say("cost more", &scan.worst.costlier, &|by| format!("× {by:.2}"));
+    // Of a single session nothing can be said to be least.
+    let least = if scan.sessions.len() > 1 { &*scan.worst.least_saved } else { &[] };
+    say("saved least", least, &|share| format!("{:.0} %", share * 100.0));
+    say("lost most", &scan.worst.most_lost, &|many| counted(many as u64, "fact"));
+    say("requests refused", &scan.worst.most_refused, &|many| grouped(many as u64));
     rows
 }
