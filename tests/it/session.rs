@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::{LAST, SYSTEM, anthropic, bare, claude_code, openai, turns};
 use crate::program::{Place, Ran};
+use crate::shipped::run_line;
 
 /// A place with the store `s.db`, into which this was imported.
 fn recorded(file: &str, contents: impl AsRef<[u8]>) -> Place {
@@ -252,4 +253,46 @@ fn damage_is_found() {
     let ran = journal(&place, &["doctor"]);
     assert_eq!(ran.code, 6);
     assert!(ran.text().contains("fail  store") && ran.text().contains("epitome session verify"));
+}
+
+/// In the order in which somebody would try them.
+#[test]
+fn the_examples_of_the_help_run() {
+    let place = Place::new();
+    place.write("session.jsonl", claude_code(30));
+    let args =
+        ["replay", "--limit", "3000", "--session", "debugging-session", "session.jsonl", "-q"];
+    let store = ["--store", ".local/share/epitome/epitome.db"];
+    assert_eq!(place.run(args.into_iter().chain(store)).code, 0);
+    let verbs = [
+        "session",
+        "session list",
+        "session show",
+        "session import",
+        "session export",
+        "session search",
+        "status",
+        "diff",
+        "doctor",
+        "pin",
+        "unpin",
+        "snapshot",
+        "snapshot list",
+        "snapshot restore",
+        "snapshot prune",
+        "session undo",
+        "session redo",
+        "session verify",
+        "session delete",
+        "session restore",
+        "session erase",
+    ];
+    for verb in verbs {
+        let help = place.run(verb.split(' ').chain(["--help"])).silent();
+        let help = String::from_utf8(help).unwrap();
+        let example = help.lines().skip_while(|line| *line != "Example:").nth(1);
+        let example = example.unwrap_or_else(|| panic!("no example in {help}"));
+        let ran = run_line(&place, example);
+        assert_eq!(ran.code, 0, "{example}: {}", ran.err);
+    }
 }

@@ -15,7 +15,7 @@ use crate::text::{counted, grouped};
 
 /// Records a conversation from a file: a client's recording or a request to a provider
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome session import ~/.ollm/sessions/4f1c.json")]
+#[command(after_help = "Example:\n  epitome session import session.jsonl")]
 pub(crate) struct Args {
     /// The recording; `-` reads standard input
     file: PathBuf,
