@@ -3,7 +3,7 @@
 //! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
 //! the profile redacts.
 
-use epitome_kernel::{Arrival, Batch, Said, Turn};
+use epitome_kernel::{Arrival, Batch, Departure, Said, Turn};
 use epitome_types::{ContentId, Entry, Speaker};
 
 use super::compress::Ground;
@@ -71,6 +71,16 @@ impl Session {
             },
             at: at.to_owned(),
         }
+    }
+
+    /// Makes what leaves the prompt ready for the journal, where it is found under the session's
+    /// name.
+    pub(crate) fn departing(&self, departure: &mut Departure, name: &str) {
+        let sources = departure.sources.iter_mut().map(|(_, _, source)| source);
+        for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
+            *source = format!("{name}: {source}");
+        }
+        self.redaction.departure(departure);
     }
 
     fn redacted(&self, bytes: &[u8]) -> Vec<u8> {

@@ -152,7 +152,7 @@ impl Session {
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
         at.clone_into(&mut epoch.at);
-        self.redaction.departure(&mut departure);
+        self.departing(&mut departure, ground.name);
         self.redaction.plan(&mut epoch.plan);
         epoch.id = epoch.hash();
         Proposal { epoch, departure, ops: compressed.ops }

@@ -67,7 +67,7 @@ impl Session {
         let mut thread = sent_as(document.entries(), &state);
         let mut tokens = Sizes::of(thread.entries(), gauge, schemas);
         let live = self.live(document, &thread, &tokens)?;
-        let arrival = self.arrival(&thread, &incoming, &tokens, &live);
+        let arrival = self.arrival(&name, &thread, &incoming, &tokens, &live);
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
             thread = sent_as(document.entries(), &state);
@@ -162,6 +162,7 @@ impl Session {
     /// What is made smaller of the entries that were never sent.
     fn arrival(
         &self,
+        name: &str,
         thread: &Thread,
         incoming: &Incoming,
         tokens: &Sizes<'_>,
@@ -172,7 +173,7 @@ impl Session {
         let digester = &*self.settings.digester;
         let mut arrival = arrive(thread, &incoming.keys, new, tokens, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
-        self.redaction.departure(&mut arrival.departure);
+        self.departing(&mut arrival.departure, name);
         arrival
     }
 }
