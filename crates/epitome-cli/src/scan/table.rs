@@ -20,6 +20,9 @@ const FIGURES: usize = 54;
 /// Width of the client's column, and of the one for its first word where there is little room.
 const CLIENT: [usize; 2] = [11, 6];
 const ROOMY: usize = 100;
+/// From so many columns on a title stands beside the name, which has this width then.
+const WIDE: usize = 116;
+const TITLED: usize = 20;
 /// Width of the names and of each column of figures where all sessions stand together.
 const NAME: usize = 18;
 const FIGURE: usize = 14;
@@ -40,9 +43,15 @@ pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool)
         "session", "client", "turns", "raw", "sent", "cut", "recall", "lost", "cost", "saved"
     )];
     for Scanned { file, figures } in &scan.sessions {
-        let name = middle(&short_name(&file.with_extension("")), width);
-        // The name may be of letters that take two cells.
-        let name = format!("{name}{}", " ".repeat(width - cells(&name)));
+        let name = short_name(&file.with_extension(""));
+        let name = match columns {
+            ..WIDE => padded(&middle(&name, width), width),
+            // Clients name files by ids, so what was asked says more.
+            _ => {
+                let title = clipped(&plain(&figures.title), width - TITLED - 1);
+                padded(&format!("{} {title}", padded(&middle(&name, TITLED), TITLED)), width)
+            }
+        };
         rows.push(session(&name, figures, client));
         if verbose {
             let about = format!("{}: {}", file.display(), figures.title);
@@ -53,6 +62,11 @@ pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool)
     rows.extend(totals(&scan.totals, &scan.profile, elapsed_ms));
     rows.extend(worst(scan, &short_name, columns));
     rows.join("\n")
+}
+
+/// A text and the spaces behind it; letters may take two cells.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(cells(text))))
 }
 
 /// The folder that all files are in.
