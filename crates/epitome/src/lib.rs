@@ -33,6 +33,7 @@ mod error;
 mod journal;
 mod outgoing;
 mod profile;
+mod recorded;
 mod reported;
 mod request;
 mod session;

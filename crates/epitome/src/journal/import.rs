@@ -4,19 +4,17 @@
 //! often as one likes, also after it grew.
 
 use epitome_count::{Cached, for_model, tools};
-use epitome_kernel::{Batch, Gauge, Said, Sizes, StoreError, Turn};
-use epitome_types::{Chain, ContentId, Entry, EntryKey, Role, Speaker, Unit};
+use epitome_kernel::{Batch, Gauge, Sizes, StoreError, Turn};
+use epitome_types::{Chain, Entry, EntryKey, Role, Unit};
 use epitome_wire::{Document, Format};
 use serde::Serialize;
 
 use super::Keeper;
-use super::names::opening;
 use crate::Error;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
+use crate::recorded::{said, title};
 use crate::request::Request;
 
-/// The most characters of a title.
-const TITLE: usize = 72;
 /// The session of a recording that has no name.
 const UNNAMED: &str = "session";
 
@@ -143,9 +141,12 @@ impl Keeper {
 
         let mut from = *known;
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
+        let recorded = |entry: &Entry| {
+            let names = (incoming.keys[entry.id.index()], chains[entry.id.index()]);
+            said(document, entry, names, sizes.entry(entry.id), &self.profile.redaction)
+        };
         let mut batch = |end: usize| {
-            let said: Vec<_> =
-                (from..end).map(|place| self.said(incoming, &sizes, place)).collect();
+            let said: Vec<_> = entries[from..end].iter().map(recorded).collect();
             let after = from.checked_sub(1).map_or_else(Chain::default, |last| chains[last]);
             tokens += said.iter().map(|said| said.tokens).sum::<u64>();
             let at = entries[..end].iter().rev().find_map(|entry| entry.at.clone());
@@ -156,7 +157,7 @@ impl Keeper {
                 turn: Turn {
                     format: document.format().to_string(),
                     model: document.model().map(str::to_owned),
-                    title: title(entries),
+                    title: title(entries, &self.profile.redaction),
                     tokens: [tokens, tokens],
                     limit: self.profile.options.limit.guess(document.format()),
                     rent: 0.0,
@@ -167,33 +168,10 @@ impl Keeper {
         };
         ends.into_iter().map(&mut batch).collect()
     }
-
-    fn said(&self, incoming: &Incoming<'_>, sizes: &Sizes<'_>, place: usize) -> Said {
-        let entry = &incoming.document.entries()[place];
-        let bytes = String::from_utf8_lossy(incoming.document.message_bytes(entry.id));
-        let redaction = &self.profile.redaction;
-        Said {
-            chain: incoming.chains[place],
-            key: incoming.keys[place],
-            place: place as u32,
-            role: entry.role,
-            bytes: Some(redaction.json(&bytes).into_owned().into_bytes()),
-            text: ContentId::of(&redaction.text(&entry.readable())),
-            tokens: sizes.entry(entry.id),
-            at: entry.at.clone(),
-        }
-    }
 }
 
 /// Whether the first entry is no message of the request.
 fn has_top_level_system(document: &Document<'_>) -> bool {
     let first = document.entries().first();
     document.format() == Format::Anthropic && first.is_some_and(|it| it.role == Role::System)
-}
-
-/// The beginning of the first text that a person typed.
-fn title(entries: &[Entry]) -> String {
-    let parts = entries.iter().flat_map(|entry| &entry.parts);
-    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
-    opening(typed.unwrap_or_default(), TITLE)
 }

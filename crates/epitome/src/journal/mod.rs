@@ -19,10 +19,12 @@ use std::sync::Arc;
 use epitome_kernel::{Archive, StoreError};
 use epitome_types::SessionInfo;
 
+pub(crate) use decode::decode;
 pub use diff::{Cut, CutEntry, Diff};
 pub use export::Written;
 pub use history::{History, Message};
 pub use import::Imported;
+pub(crate) use names::opening;
 pub use snapshots::Restored;
 pub use status::{Level, Past, Saved, Status};
 

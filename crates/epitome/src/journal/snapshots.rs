@@ -4,11 +4,12 @@
 //! then on, and what was compressed since is taken back as an undo is.
 
 use epitome_kernel::StoreError;
-use epitome_types::{ContentId, Mark, Op, Purpose, SessionInfo, Snapshot};
+use epitome_types::{Mark, Op, Purpose, SessionInfo, Snapshot};
 use serde::Serialize;
 
 use super::{History, Keeper};
 use crate::Error;
+use crate::recorded::addressed;
 
 /// What going back to a snapshot did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,10 +58,9 @@ impl Keeper {
         let checkpoints = ops.filter(|op| matches!(op, Op::Summarize(_))).count() as u32;
         let (name, at) = (name.map(str::to_owned), at.to_owned());
         let (purpose, epoch) = (Purpose::Recovery, epoch.map(|epoch| epoch.id));
-        let id = ContentId::of(&format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}")).short();
         let profile = self.profile.name().to_owned();
-        Snapshot {
-            id,
+        addressed(Snapshot {
+            id: String::new(),
             session,
             name,
             purpose,
@@ -73,7 +73,7 @@ impl Keeper {
             profile,
             head,
             epoch,
-        }
+        })
     }
 
     /// The snapshot with this id, a beginning of it, or this name; of several with a name the

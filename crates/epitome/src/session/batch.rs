@@ -3,16 +3,13 @@
 //! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
 //! the profile redacts.
 
-use epitome_kernel::{Arrival, Batch, Departure, Said, Turn};
-use epitome_types::{ContentId, Entry, Speaker};
+use epitome_kernel::{Arrival, Batch, Departure, Turn};
 
 use super::compress::Ground;
 use super::state::Incoming;
 use super::{Session, UNNAMED};
 use crate::Error;
-
-/// The most characters of a title.
-const TITLE: usize = 72;
+use crate::recorded::{said, title};
 
 impl Session {
     /// The name of the session that a request belongs to: the host's, that of the session whose
@@ -44,17 +41,8 @@ impl Session {
         let said = entries.map(|(place, entry)| {
             let saved = arrival.rewrites.iter().filter(|one| one.key == incoming.keys[place]);
             let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
-            let bytes = document.message_bytes(entry.id);
-            Said {
-                chain: incoming.chains[place],
-                key: incoming.keys[place],
-                place: place as u32,
-                role: entry.role,
-                bytes: Some(self.redacted(bytes)),
-                text: ContentId::of(&self.redaction.text(&entry.readable())),
-                tokens: tokens.entry(entry.id) + saved,
-                at: entry.at.clone(),
-            }
+            let names = (incoming.keys[place], incoming.chains[place]);
+            said(document, entry, names, tokens.entry(entry.id) + saved, &self.redaction)
         });
         Batch {
             after: incoming.after(),
@@ -64,7 +52,7 @@ impl Session {
             turn: Turn {
                 format: document.format().to_string(),
                 model: document.model().map(str::to_owned),
-                title: title(document.entries()),
+                title: title(document.entries(), &self.redaction),
                 tokens: [ground.raw, sent],
                 limit: ground.live.limit,
                 rent,
@@ -82,17 +70,4 @@ impl Session {
         }
         self.redaction.departure(departure);
     }
-
-    fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
-        let text = String::from_utf8_lossy(bytes);
-        self.redaction.json(&text).into_owned().into_bytes()
-    }
-}
-
-/// The beginning of the first text that a person typed.
-fn title(entries: &[Entry]) -> String {
-    let parts = entries.iter().flat_map(|entry| &entry.parts);
-    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
-    let words: Vec<_> = typed.unwrap_or_default().split_whitespace().collect();
-    words.join(" ").chars().take(TITLE).collect()
 }

@@ -2,12 +2,13 @@
 //!
 //! Invariant: a snapshot names a recorded history and the epoch in force; nothing of it is copied.
 
-use epitome_types::{Cause, ContentId, Epoch, Happened, Purpose, Snapshot};
+use epitome_types::{Cause, Epoch, Happened, Purpose, Snapshot};
 
 use super::Session;
 use super::compress::Ground;
 use super::events::Events;
 use super::state::State;
+use crate::recorded::addressed;
 
 impl Session {
     /// Makes the restore point of a compression (SPEC 2.7, 3.6).
@@ -49,11 +50,4 @@ impl Session {
             Err(error) => events.add(tokens, Happened::SnapshotError { cause: error.to_string() }),
         }
     }
-}
-
-/// A snapshot with its id.
-pub(crate) fn addressed(snapshot: Snapshot) -> Snapshot {
-    let Snapshot { session, name, at, head, epoch, purpose, .. } = &snapshot;
-    let all = format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}\n{purpose:?}");
-    Snapshot { id: ContentId::of(&all).short(), ..snapshot }
 }

@@ -317,3 +317,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_redacted_is_nowhere_in_the_journal() {
+    let journal = Arc::new(Memory::new());
+    let mut profile = Profile::default();
+    profile.redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
+    let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
+    let builder = builder.window(Window::Limit(300)).clock(|| AT.to_owned());
+    let mut live = builder.session(journal.clone(), Some("a"));
+    let steps: Vec<_> = (0..12).map(|at| Step::Tool(format!("line {at}\n").repeat(12))).collect();
+    let mut messages = history(&steps);
+    messages[1] =
+        serde_json::json!({"role": "user", "content": "Use sk-77 my secret, then go."}).to_string();
+    let mut epochs = 0;
+    for end in requests(&messages) {
+        epochs += usize::from(has_epoch(&now(live.send(&body(&messages[..end]))).unwrap()));
+    }
+    assert!(epochs > 0);
+    let scope = crate::scope("default");
+    let head = journal.session(&scope, "a").unwrap().head;
+    let said = journal.history(&scope, head, 1, 1).unwrap().remove(0);
+    let kept = String::from_utf8(said.bytes.clone().unwrap()).unwrap();
+    assert!(kept.contains("Use [redacted], then go."), "{kept}");
+    let read = crate::journal::decode("openai", &[said.clone()]).unwrap();
+    assert_eq!(said.text, epitome_types::ContentId::of(&read[0].readable()));
+    let all = format!("{:?}", journal);
+    assert!(all.contains("[redacted]") && !all.contains("sk-77"));
+}

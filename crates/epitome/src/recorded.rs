@@ -1,0 +1,57 @@
+//! Messages and snapshots, as the journal keeps them.
+//!
+//! Invariant: a message is kept byte for byte but for what the profile redacts, and its text is
+//! known by what a reader makes of the kept bytes. Called by live sessions and by imports.
+
+use std::borrow::Cow;
+
+use epitome_kernel::Said;
+use epitome_types::{Chain, ContentId, Entry, EntryKey, Snapshot, Speaker};
+use epitome_wire::Document;
+
+use crate::journal::{decode, opening};
+use crate::session::Redaction;
+
+/// The most characters of a title.
+const TITLE: usize = 72;
+
+/// A message of a request; `tokens` is its size as it came.
+pub(crate) fn said(
+    document: &Document<'_>,
+    entry: &Entry,
+    (key, chain): (EntryKey, Chain),
+    tokens: u64,
+    redaction: &Redaction,
+) -> Said {
+    let raw = String::from_utf8_lossy(document.message_bytes(entry.id));
+    let kept = redaction.json(&raw);
+    let is_whole = matches!(kept, Cow::Borrowed(_));
+    let mut said = Said {
+        chain,
+        key,
+        place: entry.id.0,
+        role: entry.role,
+        bytes: Some(kept.into_owned().into_bytes()),
+        text: ContentId::of(&entry.readable()),
+        tokens,
+        at: entry.at.clone(),
+    };
+    if !is_whole && let Ok([kept]) = decode(document.format().name(), &[said.clone()]).as_deref() {
+        said.text = ContentId::of(&kept.readable());
+    }
+    said
+}
+
+/// The beginning of the first text that a person typed.
+pub(crate) fn title(entries: &[Entry], redaction: &Redaction) -> String {
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
+    opening(&redaction.text(typed.unwrap_or_default()), TITLE)
+}
+
+/// A snapshot with its id: a hash of what it was made of.
+pub(crate) fn addressed(snapshot: Snapshot) -> Snapshot {
+    let Snapshot { session, name, at, head, epoch, purpose, .. } = &snapshot;
+    let all = format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}\n{purpose:?}");
+    Snapshot { id: ContentId::of(&all).short(), ..snapshot }
+}
