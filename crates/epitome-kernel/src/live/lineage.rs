@@ -62,9 +62,14 @@ impl Lineage {
         })
     }
 
-    /// The epoch that reaches furthest into a history with these keys, whatever was pinned since.
-    pub fn furthest(&self, keys: &[EntryKey]) -> Option<&Epoch> {
-        let found = self.matching(keys, false).into_iter();
+    /// The epoch that reaches furthest into a history with these keys and touches none of the
+    /// pinned ones.
+    pub fn furthest(&self, keys: &[EntryKey], pins: &[EntryKey]) -> Option<&Epoch> {
+        let is_free = |(epoch, start): &(&Epoch, usize)| {
+            let mut touched = touched(&epoch.plan).into_iter();
+            touched.all(|id| keys.get(start + id.index()).is_none_or(|key| !pins.contains(key)))
+        };
+        let found = self.matching(keys, false).into_iter().filter(is_free);
         found
             .max_by_key(|(epoch, start)| start + epoch.covered.len as usize)
             .map(|(epoch, _)| epoch)

@@ -74,10 +74,9 @@ impl History {
         &self.keys
     }
 
-    /// The epoch that reaches furthest into it: the one in force, unless something that it covers
-    /// was pinned since.
+    /// The epoch in force.
     pub fn in_force(&self) -> Option<&Epoch> {
-        self.lineage.furthest(&self.keys)
+        self.lineage.furthest(&self.keys, &self.pins)
     }
 
     /// The epochs that may apply to it.

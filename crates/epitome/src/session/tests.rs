@@ -340,7 +340,7 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
     let said = journal.history(&scope, head, 1, 1).unwrap().remove(0);
     let kept = String::from_utf8(said.bytes.clone().unwrap()).unwrap();
     assert!(kept.contains("Use [redacted], then go."), "{kept}");
-    let read = crate::journal::decode("openai", &[said.clone()]).unwrap();
+    let read = crate::journal::decode("openai", std::slice::from_ref(&said)).unwrap();
     assert_eq!(said.text, epitome_types::ContentId::of(&read[0].readable()));
     let all = format!("{:?}", journal);
     assert!(all.contains("[redacted]") && !all.contains("sk-77"));

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::{Archive, Lineage, StoreError};
+use epitome_kernel::{Archive, Epochs, Lineage, StoreError};
 use epitome_types::{EntryKey, EpochId, Mark};
 
 use crate::Error;
@@ -20,6 +20,7 @@ pub struct Compressions {
     session: String,
     keys: Vec<EntryKey>,
     lineage: Lineage,
+    pins: Vec<EntryKey>,
 }
 
 impl Compressions {
@@ -38,14 +39,15 @@ impl Compressions {
             }
             keys.extend(page.into_iter().map(|said| said.key));
         }
-        let lineage = Lineage::new(journal.epochs(scope, &keys)?.recorded);
+        let Epochs { recorded, pins, .. } = journal.epochs(scope, &keys)?;
+        let lineage = Lineage::new(recorded);
         let (scope, session) = (scope.to_owned(), info.name);
-        Ok(Self { journal, scope, session, keys, lineage })
+        Ok(Self { journal, scope, session, keys, lineage, pins })
     }
 
     /// The epoch in force.
     pub fn in_force(&self) -> Option<EpochId> {
-        self.lineage.furthest(&self.keys).map(|epoch| epoch.id)
+        self.lineage.furthest(&self.keys, &self.pins).map(|epoch| epoch.id)
     }
 
     /// Takes the last compression back. The next request is made from what stood before, and what
