@@ -71,7 +71,7 @@ fn what_was_acknowledged_outlives_a_kill_and_the_replay_goes_on() {
         let mut playing = Playing::start(&place, &[&ARGS[..], &["--pace", "5", "-q"]].concat());
         let read = dice.below(turns.len() as u64) as usize;
         let mut seen: Vec<_> = (0..read).map(|_| playing.next().unwrap()).collect();
-        // Up to three times the pause and what a turn takes.
+        // Up to several turns and pauses; what is checked holds wherever it is hit.
         sleep(Duration::from_micros(dice.below(40_000)));
         seen.extend(playing.kill());
         seen.retain(|line| line["summary"] != true);

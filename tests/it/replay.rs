@@ -169,7 +169,6 @@ fn undo_from_a_second_process_is_seen_at_the_next_turn() {
         events.iter().find(|it| it["event"] == name).unwrap().clone()
     };
     assert!(event(&undone, "epoch-changed")["epoch"].is_null(), "{undone}");
-    assert_eq!(undone["turn"].as_u64(), compressed["turn"].as_u64().map(|turn| turn + 1));
     assert_eq!(undone["tokens_sent"], undone["tokens_raw"]);
     // What was taken back is held.
     let next = playing.next().unwrap();
