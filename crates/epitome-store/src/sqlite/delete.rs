@@ -70,12 +70,11 @@ impl Will<'_> {
     fn leave(&mut self, estate: &Estate) -> Result<(), Fail> {
         for &(id, heir) in &estate.left {
             self.ledger.change(self.connection, &MESSAGE, id, "session = ?2", params![heir])?;
-            let (raw, text): (Option<[u8; 16]>, [u8; 16]) = self
+            let text: [u8; 16] = self
                 .connection
-                .prepare_cached("SELECT raw, text FROM message WHERE id = ?1")?
-                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let bytes = raw.map(|raw| remove::bytes(self.connection, self.ledger.scope, raw));
-            let bytes = bytes.transpose()?.flatten();
+                .prepare_cached("SELECT text FROM message WHERE id = ?1")?
+                .query_row([id], |row| row.get(0))?;
+            let bytes = tree::bytes(self.connection, id)?;
             self.hand_over(content::addresses(ContentId(text), bytes.as_deref()), heir)?;
         }
         Ok(())

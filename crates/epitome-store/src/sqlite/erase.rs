@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
-use super::{epoch, remove};
+use super::{epoch, remove, tree};
 use crate::content;
 
 /// Erases all messages that say this; gives how many epochs went.
@@ -28,13 +28,13 @@ pub(crate) fn message(
     }
     let mut gone: FxHashSet<ContentId> = FxHashSet::default();
     let raws: FxHashSet<[u8; 16]> = messages.iter().filter_map(|(_, raw, _)| *raw).collect();
-    for (_, raw, text) in &messages {
-        let bytes = raw.map(|raw| remove::bytes(connection, scope, raw)).transpose()?.flatten();
+    for (id, _, text) in &messages {
+        let bytes = tree::bytes(connection, *id)?;
         gone.extend(content::addresses(ContentId(*text), bytes.as_deref()));
         untitle(connection, ledger, bytes.as_deref())?;
     }
     for (id, ..) in messages {
-        ledger.change(connection, &MESSAGE, id, "raw = NULL, indexed = 1", &[])?;
+        ledger.change(connection, &MESSAGE, id, "raw = NULL, bytes = NULL, indexed = 1", &[])?;
     }
     remove::raw(connection, ledger, raws)?;
     for rewrite in epoch::rewrites(connection, scope, &[key])? {

@@ -43,7 +43,8 @@ pub(crate) const BRANCH: Table = table!("branch", "parent, start", "?2, ?3");
 pub(crate) const MESSAGE: Table = table!(
     "message",
     "chain, parent, branch, place, key, role, raw, text, tokens, at, session, indexed",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14",
+    "bytes"
 );
 pub(crate) const SESSION: Table = table!(
     "session",
@@ -174,11 +175,10 @@ impl Ledger {
         self.strike(of_stored(connection, table, row)?);
         let mut all: Vec<&dyn ToSql> = vec![&row];
         all.extend(values);
-        let Table { name, columns, .. } = table;
-        let sql = format!("UPDATE {name} SET {assignments} WHERE rowid = ?1 RETURNING {columns}");
-        let after =
-            connection.prepare_cached(&sql)?.query_row(&*all, |changed| of_row(table, changed))?;
-        self.enter(after);
+        let sql = format!("UPDATE {} SET {assignments} WHERE rowid = ?1", table.name);
+        connection.prepare_cached(&sql)?.execute(&*all)?;
+        // Read again: a statement that returns what it changed makes a table for it every time.
+        self.enter(of_stored(connection, table, row)?);
         Ok(())
     }
 

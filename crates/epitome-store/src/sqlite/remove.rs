@@ -5,7 +5,7 @@
 
 use epitome_kernel::StoreError;
 use epitome_kernel::types::{ContentId, EntryKey, Epoch};
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::fail::{Fail, broken};
 use super::ledger::{BLOB, EPOCH, HELD, Ledger, PASSAGE, RAW, SNAPSHOT, Table};
@@ -62,15 +62,16 @@ pub(crate) fn text(
     Ok(())
 }
 
-/// Deletes encoded messages that no message refers to any longer.
+/// Deletes long encoded messages that no message refers to any longer.
 pub(crate) fn raw(
     connection: &Connection,
     ledger: &mut Ledger,
     candidates: impl IntoIterator<Item = [u8; 16]>,
 ) -> rusqlite::Result<()> {
     let mut spare: rustc_hash::FxHashSet<[u8; 16]> = candidates.into_iter().collect();
-    let mut statement =
-        connection.prepare_cached("SELECT raw FROM message WHERE scope = ?1 AND raw NOT NULL")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT raw FROM message WHERE scope = ?1 AND raw NOT NULL AND bytes IS NULL",
+    )?;
     let mut used = statement.query([ledger.scope])?;
     while let Some(row) = used.next()? {
         spare.remove(&row.get::<_, [u8; 16]>(0)?);
@@ -132,18 +133,6 @@ pub(crate) fn epochs(
         found.push((row.get(0)?, row.get(17)?, epoch::recorded(connection, row)?.epoch));
     }
     Ok(found)
-}
-
-/// The encoded message at an address.
-pub(crate) fn bytes(
-    connection: &Connection,
-    scope: i64,
-    id: [u8; 16],
-) -> rusqlite::Result<Option<Vec<u8>>> {
-    connection
-        .prepare_cached("SELECT bytes FROM raw WHERE scope = ?1 AND id = ?2")?
-        .query_row(params![scope, id], |row| row.get(0))
-        .optional()
 }
 
 /// Rewrites the index without what was deleted, which it only marks as such.

@@ -50,8 +50,9 @@ const MIGRATIONS: [&str; 2] = [
     );
     CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row);",
     // The journal. Messages stand in a tree; a branch is a stretch of it in which each follows the
-    // one before, so that a page of a history is one range of each branch on the way. `raw` holds
-    // encoded messages by the hash of their bytes; all other text is in `blob`, and `held` says which sessions need it
+    // one before, so that a page of a history is one range of each branch on the way. `message.raw` is the
+    // hash of the encoded message: a short one stands in the row itself, a long one in `raw`, once
+    // for all that say it. All other text is in `blob`, and `held` says which sessions need it
     // (0: somebody outside of sessions). `scope.indexed` is a message up
     // to which all are indexed, so that no index of those that are not has to be written with every
     // message. Numbers that may pass 2^63 are kept by their bits. The ledger of each scope covers all tables
@@ -96,7 +97,8 @@ const MIGRATIONS: [&str; 2] = [
         tokens INTEGER NOT NULL,
         at TEXT,
         session INTEGER NOT NULL,
-        indexed INTEGER NOT NULL
+        indexed INTEGER NOT NULL,
+        bytes BLOB
     ) STRICT;
     CREATE UNIQUE INDEX message_chain ON message (scope, chain);
     CREATE UNIQUE INDEX message_place ON message (branch, place);

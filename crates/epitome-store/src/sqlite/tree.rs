@@ -12,6 +12,10 @@ use super::fail::Fail;
 use super::ledger::{BRANCH, Ledger, MESSAGE, RAW};
 use super::session::SessionId;
 
+/// Bytes of an encoded message that fit on a page of the database with the rest of its row: these
+/// stand there, for a second place costs two more pages with every message.
+const SHORT: usize = 3_500;
+
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Node {
@@ -84,8 +88,12 @@ pub(crate) fn add(
         _ => None,
     };
     let raw = bytes.map(|bytes| address(bytes));
-    if let (Some(raw), Some(bytes)) = (raw, bytes) {
-        ledger.insert(connection, &RAW, params![raw], params![bytes])?;
+    let (short, long) = match bytes {
+        Some(bytes) if bytes.len() > SHORT => (None, Some(bytes)),
+        bytes => (bytes, None),
+    };
+    if let Some(long) = long {
+        ledger.insert(connection, &RAW, params![raw], params![long])?;
     }
     let (chain, above, key) = (said.chain.0, parent.map(|parent| parent.id), said.key.0);
     let (role, text, tokens) = (role_name(said.role), said.text.0, said.tokens as i64);
@@ -97,7 +105,7 @@ pub(crate) fn add(
             chain, above, branch, said.place, key, role, raw, text, tokens, said.at, session,
             indexed
         ],
-        &[],
+        params![short],
     )?;
     Ok(Node { id: connection.last_insert_rowid(), branch, place: said.place, session })
 }
@@ -181,6 +189,13 @@ pub(crate) fn history(
     Ok(messages)
 }
 
+/// The encoded message, unless it was erased.
+pub(crate) fn bytes(connection: &Connection, id: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    connection
+        .prepare_cached(&format!("{SAID} WHERE message.id = ?1"))?
+        .query_row([id], |row| row.get(9))
+}
+
 /// Whether a message still has its content.
 pub(crate) fn has_bytes(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection
@@ -219,15 +234,16 @@ pub(crate) fn unindexed(
     let mut rows = statement.query(params![scope, most])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((super::session::name(connection, row.get(9)?)?, said(row)?));
+        found.push((super::session::name(connection, row.get(8)?)?, said(row)?));
     }
     Ok(found)
 }
 
 /// Selects messages as [`said`] reads them.
-pub(crate) const SAID: &str = "SELECT message.chain, message.key, message.place, message.role, \
-    message.raw, raw.bytes, message.text, message.tokens, message.at, message.session \
-    FROM message LEFT JOIN raw ON raw.scope = message.scope AND raw.id = message.raw";
+const SAID: &str = "SELECT message.chain, message.key, message.place, message.role, \
+    message.raw, message.text, message.tokens, message.at, message.session, \
+    coalesce(message.bytes, raw.bytes) FROM message LEFT JOIN raw \
+    ON message.bytes IS NULL AND raw.scope = message.scope AND raw.id = message.raw";
 
 /// A message as it was recorded.
 ///
@@ -237,7 +253,7 @@ pub(crate) const SAID: &str = "SELECT message.chain, message.key, message.place,
 pub(crate) fn said(row: &Row<'_>) -> Result<Said, Fail> {
     let key = EntryKey(row.get(1)?);
     let raw: Option<[u8; 16]> = row.get(4)?;
-    let bytes: Option<Vec<u8>> = row.get(5)?;
+    let bytes: Option<Vec<u8>> = row.get(9)?;
     if raw != bytes.as_deref().map(address) {
         return Err(Fail::damaged(format!("the bytes of the message {key} are not what was kept")));
     }
@@ -251,9 +267,9 @@ pub(crate) fn said(row: &Row<'_>) -> Result<Said, Fail> {
         place: row.get(2)?,
         role,
         bytes,
-        text: ContentId(row.get(6)?),
-        tokens: row.get::<_, i64>(7)? as u64,
-        at: row.get(8)?,
+        text: ContentId(row.get(5)?),
+        tokens: row.get::<_, i64>(6)? as u64,
+        at: row.get(7)?,
     })
 }
 

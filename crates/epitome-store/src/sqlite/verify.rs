@@ -170,8 +170,9 @@ impl<'a> Check<'a> {
     /// Every text and every encoded message is what its address says.
     fn contents(&mut self, scope: i64) -> Result<(), Fail> {
         let texts = "SELECT id, CAST(text AS BLOB) FROM blob WHERE scope = ?1";
-        let raw = "SELECT id, bytes FROM raw WHERE scope = ?1";
-        for (what, sql) in [("text", texts), ("message", raw)] {
+        let short = "SELECT raw, bytes FROM message WHERE scope = ?1 AND bytes NOT NULL";
+        let long = "SELECT id, bytes FROM raw WHERE scope = ?1";
+        for (what, sql) in [("text", texts), ("message", short), ("message", long)] {
             self.rows(sql, scope, |check, row| {
                 let id = ContentId(row.get(0)?);
                 if ContentId::of_bytes(row.get_ref(1)?.as_blob().unwrap_or_default()) != id {
@@ -205,7 +206,7 @@ impl<'a> Check<'a> {
     fn messages(&mut self, scope: i64) -> Result<(), Fail> {
         let mut before: FxHashMap<i64, (Chain, i64, u32)> = FxHashMap::default();
         let sql = "SELECT message.id, chain, message.parent, branch, place, key, raw,
-                raw.id, branch.parent, branch.start
+                iif(message.bytes IS NULL, raw.id, raw), branch.parent, branch.start
             FROM message LEFT JOIN raw ON raw.scope = message.scope AND raw.id = message.raw
             LEFT JOIN branch ON branch.id = message.branch
             WHERE message.scope = ?1 ORDER BY message.id";

@@ -9,10 +9,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::common::Chars;
-use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, snapshot};
+use crate::talk::{
+    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, snapshot,
+};
 
 /// What may be said: few texts, so that histories meet.
-const TEXTS: [&str; 6] = ["alpha", "beta", "gamma", "delta", "alpha beta", "epsilon"];
+const TEXTS: [&str; 6] = ["alpha", "beta", "gamma", "delta", "alpha beta", LONG];
 const SESSIONS: [&str; 3] = ["one", "two", "three"];
 
 /// Something that is done.

@@ -9,6 +9,12 @@ use epitome_kernel::{Batch, Blob, Departure, Journal, Said, Turn};
 /// The scope of most tests.
 pub(crate) const SCOPE: &str = "local/default";
 
+/// Too long for the row of its message.
+pub(crate) const LONG: &str = match str::from_utf8(&[b'g'; 4_000]) {
+    Ok(text) => text,
+    Err(_) => "",
+};
+
 /// What a message with this text says.
 pub(crate) fn key(text: &str) -> EntryKey {
     EntryKey(ContentId::of(&format!("user: {text}")).0)
