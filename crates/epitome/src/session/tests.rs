@@ -345,3 +345,60 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
     let all = format!("{:?}", journal);
     assert!(all.contains("[redacted]") && !all.contains("sk-77"));
 }
+
+/// A client whose prompt fills its window slowly: the soft trigger compresses it, the window does
+/// not force it to.
+#[test]
+fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
+    let journal = Arc::new(Memory::new());
+    let open = || {
+        let builder = Compressor::builder().counter(FixedCounter::Words).clock(|| AT.to_owned());
+        builder.window(Window::Limit(1000)).session(journal.clone(), Some("a"))
+    };
+    let mut live = open();
+    let results = (0..9).map(|at| Step::Tool(format!("result {at} ").repeat(40)));
+    let mut steps: Vec<_> = results.collect();
+    let send = |live: &mut Session, steps: &[Step]| {
+        let messages = history(steps);
+        now(live.send(&body(&messages))).unwrap()
+    };
+    send(&mut live, &steps[..5]);
+    let mut prompt = send(&mut live, &steps);
+    let mut turns = 0;
+    while !has_epoch(&prompt) {
+        prompt = send(&mut live, &steps);
+        turns += 1;
+        assert!(turns < 40, "{:?}", prompt.tokens);
+    }
+    assert!(turns > 2 && prompt.tokens[0] < 875, "{turns} {:?}", prompt.tokens);
+    let said = |prompt: &Prompt| String::from_utf8_lossy(&prompt.bytes).into_owned();
+    let first = "result 0 ".repeat(40);
+    assert!(!said(&prompt).contains(&first));
+
+    // Later turns change nothing of what an undo brings back, though a compression is due.
+    for _ in 0..3 {
+        steps.push(Step::Say("On.".to_owned()));
+        prompt = send(&mut live, &steps);
+        assert!(!has_epoch(&prompt));
+    }
+    let scope = crate::scope("default");
+    let records = || Compressions::of(journal.clone(), &scope, "a").unwrap();
+    let undone = records().undo(AT).unwrap();
+    let mut due = 0;
+    for _ in 0..40 {
+        prompt = send(&mut live, &steps);
+        assert!(prompt.epoch != Some(undone) && said(&prompt).contains(&first));
+        let is_skipped = |event: &Event| matches!(event.what, Happened::CompressionSkipped { .. });
+        due += usize::from(has_epoch(&prompt) || prompt.events.iter().any(is_skipped));
+    }
+    assert!(due > 0);
+    // The user says so, and takes that back.
+    assert_eq!(records().redo(AT).unwrap(), undone);
+    assert!(!said(&send(&mut live, &steps)).contains(&first));
+    records().undo(AT).unwrap();
+    assert!(said(&send(&mut open(), &steps)).contains(&first));
+    // The window says so.
+    steps.push(Step::Tool("more ".repeat(300)));
+    prompt = send(&mut live, &steps);
+    assert!(has_epoch(&prompt) && !said(&prompt).contains(&first));
+}
