@@ -4,6 +4,7 @@
 //! nothing but the two strings. Called by the ranking and by the full-text index.
 
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
@@ -20,15 +21,18 @@ const STOP: &str = "a about after again all also am an and any are as at be been
     want was we well were what when where which while who whom whose why will with would yeah yes \
     yet you your yours";
 
+/// The words of [`STOP`]; made once, for an index is asked for with every request.
+static STOPPED: LazyLock<FxHashSet<&str>> = LazyLock::new(|| STOP.split_whitespace().collect());
+
 /// Decides which words are passed over.
 pub(crate) struct Terms {
-    stop: FxHashSet<&'static str>,
+    stop: &'static FxHashSet<&'static str>,
 }
 
 impl Terms {
     /// Terms without the common English words.
     pub(crate) fn new() -> Self {
-        Self { stop: STOP.split_whitespace().collect() }
+        Self { stop: &STOPPED }
     }
 
     /// Calls `each` with every term of a text, in order, repeated as often as it stands there.
