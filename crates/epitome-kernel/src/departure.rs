@@ -33,6 +33,20 @@ pub(crate) fn original_of(thread: &Thread, covers: &[EntryId], chars: usize) -> 
     lines.collect()
 }
 
+/// What a plan of a host's own takes out of a thread, cut into pieces of at most `passage_bytes` for
+/// search. `tokens` are the thread's sizes in tokens; a list of originals quotes at most
+/// `line_chars` of each.
+pub fn departure(
+    thread: &Thread,
+    tokens: &Sizes<'_>,
+    plan: &Plan,
+    passage_bytes: usize,
+    line_chars: usize,
+) -> Departure {
+    let leaving = Leaving::new(thread, tokens, Some(passage_bytes), line_chars);
+    leaving.gather(plan, &[], Vec::new(), &[]).0
+}
+
 /// Gathers what a plan takes out.
 pub(crate) struct Leaving<'a> {
     thread: &'a Thread,

@@ -15,6 +15,7 @@ mod driver;
 mod journal;
 mod lines;
 mod live;
+mod nearest;
 mod options;
 mod outcome;
 mod port;
@@ -28,6 +29,7 @@ pub use apply::{apply, identity};
 pub use ask::{Ask, Step, Wanted};
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use check::{Fault, PlanError, check};
+pub use departure::departure;
 pub use driver::compress;
 pub use epitome_types as types;
 pub use journal::{Archive, Batch, Commit, Epochs, Finding, Journal, Said, Turn};
@@ -35,6 +37,7 @@ pub use live::{
     Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
     arrive, epoch_of, reconcile,
 };
+pub use nearest::nearest;
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use port::{

@@ -45,13 +45,14 @@ pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
     Archive, Blob, CachePrices, Counter, Departure, Digester, Excerpt, Finding, Floor, Gauge,
-    Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob,
+    Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread,
+    View, apply, by_ratio, departure,
 };
 pub use epitome_store::{Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
-    Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe,
+    Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe, validate,
 };
 pub use error::Error;
 pub use journal::{

@@ -7,7 +7,7 @@ use epitome_types::{Budget, Cause, Unit};
 use epitome_wire::Format;
 
 use crate::Error;
-use crate::profile::Options;
+use crate::profile::{Options, Profile};
 
 /// How far to compress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -153,6 +153,11 @@ impl Target {
 }
 
 impl Window {
+    /// The limit that prompts in this format are held to under a profile, in tokens.
+    pub fn limit(self, profile: &Profile, format: Format) -> u64 {
+        self.stated(&profile.options).unwrap_or_else(|| profile.options.limit.guess(format))
+    }
+
     /// The provider's limit, where somebody said what it is.
     fn stated(self, options: &Options) -> Option<u64> {
         match self {
