@@ -16,6 +16,7 @@ mod journal;
 mod lines;
 mod live;
 mod nearest;
+mod nearest;
 mod options;
 mod outcome;
 mod port;
@@ -37,6 +38,7 @@ pub use live::{
     Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
     arrive, epoch_of, reconcile,
 };
+pub use nearest::nearest;
 pub use nearest::nearest;
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};

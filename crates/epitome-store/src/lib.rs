@@ -11,7 +11,6 @@ mod content;
 mod lineage;
 mod marks;
 mod memory;
-mod nearest;
 mod passage;
 mod prefix;
 mod rank;

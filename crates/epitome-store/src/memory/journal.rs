@@ -8,12 +8,11 @@ use std::convert::Infallible;
 use epitome_kernel::types::{
     Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
 };
-use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
+use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError, nearest};
 use rustc_hash::FxHashSet;
 
 use super::tree::Node;
 use super::{Memory, Session, SessionId, Shelf};
-use crate::nearest::nearest;
 use crate::{batch, marks};
 
 impl Journal for Memory {
@@ -126,7 +125,7 @@ impl Shelf {
         let mut sessions: Vec<&Session> = self.sessions.values().collect();
         sessions.sort_by_key(|session| std::cmp::Reverse(session.used));
         let names: Vec<String> = sessions.iter().map(|session| session.info.name.clone()).collect();
-        let nearest = nearest(name, &names).map(str::to_owned);
+        let nearest = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
         Err(StoreError::NoSession { name: name.to_owned(), nearest })
     }
 

@@ -4,12 +4,11 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{Chain, SessionInfo};
-use epitome_kernel::{Batch, StoreError};
+use epitome_kernel::{Batch, StoreError, nearest};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fail::Fail;
 use super::ledger::{Ledger, SESSION};
-use crate::nearest::nearest;
 
 /// The number of a session in the database.
 pub(crate) type SessionId = i64;
@@ -72,7 +71,7 @@ pub(crate) fn named(
         .prepare_cached("SELECT name FROM session WHERE scope = ?1 ORDER BY used DESC")?
         .query_map([scope], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let nearest = nearest(name, &names).map(str::to_owned);
+    let nearest = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
     Err(StoreError::NoSession { name: name.to_owned(), nearest }.into())
 }
 
