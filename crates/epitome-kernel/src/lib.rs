@@ -15,8 +15,6 @@ mod driver;
 mod journal;
 mod lines;
 mod live;
-mod nearest;
-mod nearest;
 mod options;
 mod outcome;
 mod port;
@@ -38,8 +36,6 @@ pub use live::{
     Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
     arrive, epoch_of, reconcile,
 };
-pub use nearest::nearest;
-pub use nearest::nearest;
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use port::{

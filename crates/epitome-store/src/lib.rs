@@ -11,6 +11,7 @@ mod content;
 mod lineage;
 mod marks;
 mod memory;
+mod nearest;
 mod passage;
 mod prefix;
 mod rank;
@@ -21,4 +22,5 @@ mod sqlite;
 mod terms;
 
 pub use memory::Memory;
+pub use nearest::nearest;
 pub use sqlite::{Durability, Sqlite};

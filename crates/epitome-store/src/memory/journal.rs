@@ -8,11 +8,12 @@ use std::convert::Infallible;
 use epitome_kernel::types::{
     Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
 };
-use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError, nearest};
+use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::tree::Node;
 use super::{Memory, Session, SessionId, Shelf};
+use crate::nearest::nearest;
 use crate::{batch, marks};
 
 impl Journal for Memory {

@@ -4,11 +4,12 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{Chain, SessionInfo};
-use epitome_kernel::{Batch, StoreError, nearest};
+use epitome_kernel::{Batch, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fail::Fail;
 use super::ledger::{Ledger, SESSION};
+use crate::nearest::nearest;
 
 /// The number of a session in the database.
 pub(crate) type SessionId = i64;

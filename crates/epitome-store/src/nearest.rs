@@ -1,14 +1,14 @@
 //! The name that someone may have meant.
 //!
-//! Invariant: pure; a name too far off is not offered. Called by both stores when they know no
-//! session of a name.
+//! Invariant: pure; a name too far off is not offered. Called wherever a name is not known: by both
+//! stores, and by the configuration of the facade.
 
 /// The name that is nearest to `wanted`, of those not too far from it; the first of equals.
-pub(crate) fn nearest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = wanted.chars().count().max(3) / 3;
     names
-        .iter()
-        .map(|name| (distance(wanted, name), name.as_str()))
+        .into_iter()
+        .map(|name| (distance(wanted, name), name))
         .filter(|(distance, name)| *distance <= allowed || begins(wanted, name))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -40,8 +40,7 @@ mod tests {
 
     #[track_caller]
     fn check(wanted: &str, names: &[&str], expected: Option<&str>) {
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        assert_eq!(nearest(wanted, &names), expected, "{wanted} of {names:?}");
+        assert_eq!(nearest(wanted, names.iter().copied()), expected, "{wanted} of {names:?}");
     }
 
     #[test]
