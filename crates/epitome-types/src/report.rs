@@ -1,6 +1,6 @@
 //! What a compression did: the JSON of `--report` (CLI.md, schema `epitome/report@1`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The value of a report's `schema` field.
 pub const SCHEMA: &str = "epitome/report@1";
@@ -131,7 +131,7 @@ pub struct OffloadReport {
 }
 
 /// Facts that should survive: each pair is `[kept, all]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MustKeep {
     /// Sentences in which a person orders or forbids something.
     pub constraints: [u32; 2],
