@@ -1,0 +1,135 @@
+//! A journal of many gigabytes is opened and listed without being read, in bounded memory.
+//!
+//! `EPITOME_LARGE=10 cargo test -p epitome-store --test large -- --ignored --nocapture` makes one
+//! of 10 GB in the temporary folder (`TMPDIR`) and deletes it. It is a program of its own, so that
+//! nothing else reads in it; what it has read is what the kernel says.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, reason = "asks the kernel, through its files")]
+#![expect(clippy::print_stdout, reason = "the figures are what it is run for")]
+
+use std::ops::Range;
+use std::path::Path;
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
+use epitome_kernel::{Archive, Batch, Journal, Said};
+use epitome_store::Sqlite;
+
+const SCOPE: &str = "local/default";
+
+/// Bytes of every other message; the ones between are short.
+const LONG: usize = 256 << 10;
+
+/// Messages of a session, and those that come at once.
+const SESSION: u32 = 512;
+const BATCH: u32 = 64;
+
+/// Bytes that opening, or one question, may read.
+const LITTLE: u64 = 1 << 20;
+
+/// Bytes that the write-ahead file may hold: the largest request, and what is copied back at once.
+const LOG: u64 = 16 << 20;
+
+/// Bytes of memory that the process may ever hold.
+const MEMORY: u64 = 256 << 20;
+
+/// A number that the kernel keeps of this process.
+fn of_process(file: &str, name: &str) -> u64 {
+    let lines = std::fs::read_to_string(format!("/proc/self/{file}")).unwrap();
+    let line = lines.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Bytes read so far: from files, and of these from the disk.
+fn read_so_far() -> [u64; 2] {
+    [of_process("io", "rchar:"), of_process("io", "read_bytes:")]
+}
+
+#[track_caller]
+fn check<T>(what: &str, most: u64, work: impl FnOnce() -> T) -> T {
+    let before = read_so_far();
+    let result = work();
+    let after = read_so_far();
+    let [read, from_disk] = [after[0] - before[0], after[1] - before[1]];
+    println!("{what:<24} {:>6} KB read, {:>6} KB of it from disk", read >> 10, from_disk >> 10);
+    assert!(read < most && from_disk < most, "{what}: {read} bytes, {from_disk} from disk");
+    result
+}
+
+fn said(session: u32, chain: Chain, place: u32, filler: &[u8]) -> Said {
+    let name = format!("message {place} of session {session} ");
+    let mut bytes = name.clone().into_bytes();
+    if place % 2 == 0 {
+        bytes.extend_from_slice(filler);
+    }
+    let key = EntryKey(ContentId::of(&name).0);
+    Said {
+        chain: chain.then(key),
+        key,
+        place,
+        role: Role::User,
+        text: ContentId::of(&name),
+        bytes: Some(bytes),
+        tokens: 1,
+        at: None,
+    }
+}
+
+/// Records sessions; gives the newest message.
+fn fill(store: &Sqlite, sessions: Range<u32>) -> Chain {
+    let filler = vec![b'x'; LONG];
+    let mut chain = Chain::default();
+    for session in sessions {
+        chain = Chain::default();
+        for first in (0..SESSION).step_by(BATCH as usize) {
+            let mut batch = Batch { after: chain, at: "now".into(), ..Batch::default() };
+            for place in first..first + BATCH {
+                let next = said(session, chain, place, &filler);
+                chain = next.chain;
+                batch.said.push(next);
+            }
+            store.append(SCOPE, &format!("session {session}"), &batch).unwrap();
+        }
+    }
+    chain
+}
+
+/// Opens the journal, which may also read `log` bytes of newest records, and asks it.
+fn ask(path: &Path, sessions: u32, head: Chain, log: u64) {
+    let store = check("open", LITTLE + log, || Sqlite::open_existing(path).unwrap());
+    let listed = check("sessions", LITTLE, || store.sessions(SCOPE, 0, 1_000, true).unwrap());
+    assert_eq!(listed.len(), usize::try_from(sessions).unwrap());
+    assert_eq!((listed[0].head, listed[0].messages), (head, SESSION));
+    let named = check("session", LITTLE, || store.session(SCOPE, "session 0").unwrap());
+    assert_eq!(named.messages, SESSION);
+    let history = || store.history(SCOPE, head, 8, 2).unwrap();
+    let page = check("a page of two messages", LITTLE, history);
+    let lengths: Vec<usize> = page.iter().flat_map(|said| &said.bytes).map(Vec::len).collect();
+    assert!(lengths.len() == 2 && lengths[0] > LONG && lengths[1] < LONG, "{lengths:?}");
+}
+
+#[test]
+#[ignore = "makes a journal of as many gigabytes as EPITOME_LARGE says (1)"]
+fn a_large_journal_is_listed_without_being_read() {
+    let gigabytes: u64 = std::env::var("EPITOME_LARGE").map_or(1, |count| count.parse().unwrap());
+    let most = gigabytes << 30;
+    let sessions = u32::try_from(most.div_ceil(u64::from(SESSION / 2) * LONG as u64)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    let head = fill(&Sqlite::open(&path).unwrap(), 0..sessions);
+    let size = path.metadata().unwrap().len();
+    println!("{sessions} sessions, {} messages, {} MB", sessions * SESSION, size >> 20);
+    assert!(size > most);
+    ask(&path, sessions, head, 0);
+    // Beside a process that is writing, whose newest records stand in another file.
+    let writer = Sqlite::open_existing(&path).unwrap();
+    let head = fill(&writer, sessions..sessions + 1);
+    writer.rewind(SCOPE, &format!("session {sessions}"), head).unwrap();
+    let log = path.with_extension("db-wal").metadata().unwrap().len();
+    println!("beside a writer, {} KB in the write-ahead file", log >> 10);
+    assert!(log < LOG, "{log} bytes");
+    ask(&path, sessions + 1, head, log);
+    let peak = of_process("status", "VmHWM:") << 10;
+    println!("{} MB of memory at most", peak >> 20);
+    assert!(peak < MEMORY, "{peak} bytes");
+}
