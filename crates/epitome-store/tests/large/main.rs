@@ -7,12 +7,14 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "asks the kernel, through its files")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is run for")]
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::ops::Range;
 use std::path::Path;
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
-use epitome_kernel::{Archive, Batch, Journal, Said};
+use epitome_kernel::{Batch, Journal, Said};
+use epitome_store::Archive;
 use epitome_store::Sqlite;
 
 const SCOPE: &str = "local/default";
@@ -59,7 +61,7 @@ fn check<T>(what: &str, most: u64, work: impl FnOnce() -> T) -> T {
 fn said(session: u32, chain: Chain, place: u32, filler: &[u8]) -> Said {
     let name = format!("message {place} of session {session} ");
     let mut bytes = name.clone().into_bytes();
-    if place % 2 == 0 {
+    if place.is_multiple_of(2) {
         bytes.extend_from_slice(filler);
     }
     let key = EntryKey(ContentId::of(&name).0);
