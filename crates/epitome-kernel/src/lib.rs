@@ -31,7 +31,7 @@ pub use check::{Fault, PlanError, check};
 pub use departure::departure;
 pub use driver::compress;
 pub use epitome_types as types;
-pub use journal::{Archive, Batch, Commit, Epochs, Finding, Journal, Said, Turn};
+pub use journal::{Batch, Commit, Epochs, Journal, Said, Turn};
 pub use live::{
     Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
     arrive, epoch_of, reconcile,

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use epitome_kernel::types::{Chain, ContentId, EntryId, EntryKey, Image, Passage, Role};
-use epitome_kernel::{Archive, Batch, Blob, Counter, Departure, Journal, Said, Store};
+use epitome_kernel::{Batch, Blob, Counter, Departure, Journal, Said, Store};
+use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 
 /// Messages that one request brings.

@@ -6,6 +6,7 @@
 //! conformance suite holds for both. Only [`Sqlite`] touches files, and only this crate knows
 //! their modes.
 
+mod archive;
 mod batch;
 mod content;
 mod lineage;
@@ -21,6 +22,7 @@ mod select;
 mod sqlite;
 mod terms;
 
+pub use archive::{Archive, Finding};
 pub use memory::Memory;
 pub use nearest::nearest;
 pub use sqlite::{Durability, Sqlite};

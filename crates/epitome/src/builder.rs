@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use epitome_extract::{Digests, Extractive};
-use epitome_kernel::{Archive, Counter, Digester, Store, Summarizer};
+use epitome_kernel::{Counter, Digester, Store, Summarizer};
+use epitome_store::Archive;
 use epitome_types::Style;
 use epitome_wire::Format;
 

@@ -44,11 +44,11 @@ pub use compressor::{Compressed, Compressor};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
-    Archive, Blob, CachePrices, Counter, Departure, Digester, Excerpt, Finding, Floor, Gauge,
+    Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge,
     Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread,
     View, apply, by_ratio, departure,
 };
-pub use epitome_store::{Memory, Sqlite};
+pub use epitome_store::{Archive, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{

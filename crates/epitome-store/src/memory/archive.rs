@@ -2,8 +2,9 @@
 //!
 //! Invariant: what goes and what stays is the same as on disk. Called through [`Archive`].
 
+use crate::{Archive, Finding};
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Purpose, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Archive, Departure, Finding, Said, StoreError};
+use epitome_kernel::{Departure, Said, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::{Memory, NO_SESSION, Session, SessionId, Shelf};

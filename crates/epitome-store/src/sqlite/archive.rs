@@ -3,8 +3,9 @@
 //! Invariant: listing reads no message; nothing here is on the way of a request. Called through
 //! [`Archive`].
 
+use crate::{Archive, Finding};
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Archive, Departure, Finding, Said, StoreError};
+use epitome_kernel::{Departure, Said, StoreError};
 use rusqlite::params;
 
 use super::journal::number;

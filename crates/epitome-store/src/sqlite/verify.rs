@@ -4,8 +4,9 @@
 //! changes rows without their ledger, which agrees again only if they are as they were. Called by
 //! [`super::archive`].
 
+use crate::Finding;
+use epitome_kernel::StoreError;
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Recorded};
-use epitome_kernel::{Finding, StoreError};
 use rusqlite::{Connection, Row, params};
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,8 @@
 //! What every archive must do, run against each of them.
 
 use epitome_kernel::types::{Chain, ContentId, EntryId, Mark, Passage, Purpose};
-use epitome_kernel::{Archive, Blob, Departure, Said, Store, StoreError};
+use epitome_kernel::{Blob, Departure, Said, Store, StoreError};
+use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 
 use crate::common::{Chars, each_archive};

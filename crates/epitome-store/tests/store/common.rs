@@ -1,7 +1,8 @@
 //! Conversations and a counter for the tests of the stores.
 
 use epitome_kernel::types::{ContentId, EntryId, Image, Passage};
-use epitome_kernel::{Archive, Blob, Counter, Departure, Store};
+use epitome_kernel::{Blob, Counter, Departure, Store};
+use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 
 /// Four characters are a token.

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use epitome_kernel::types::{ContentId, Mark, Purpose};
-use epitome_kernel::{Archive, Journal, Store, StoreError};
+use epitome_kernel::{Journal, Store, StoreError};
+use epitome_store::Archive;
 use epitome_store::Sqlite;
 use rusqlite::Connection;
 use tempfile::TempDir;

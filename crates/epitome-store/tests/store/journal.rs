@@ -1,7 +1,8 @@
 //! What every journal must do, run against each of them.
 
 use epitome_kernel::types::{Chain, ContentId, Mark};
-use epitome_kernel::{Archive, Commit, Departure, StoreError};
+use epitome_kernel::{Commit, Departure, StoreError};
+use epitome_store::Archive;
 
 use crate::common::each_archive;
 use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say};

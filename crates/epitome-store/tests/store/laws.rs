@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use epitome_kernel::Store;
 use epitome_kernel::types::{Chain, ContentId, Mark, Purpose};
-use epitome_kernel::{Archive, Store};
+use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 use proptest::prelude::*;
 use proptest::sample::Index;

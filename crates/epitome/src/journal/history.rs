@@ -3,7 +3,9 @@
 //! Invariant: no text is held, so a session of any length fits into memory; what it says is read
 //! page by page.
 
-use epitome_kernel::{Archive, Lineage, Said, StoreError};
+use epitome_kernel::{Lineage, Said, StoreError};
+
+use epitome_store::Archive;
 use epitome_types::{
     Chain, ContentId, Entry, EntryId, EntryKey, Epoch, Recorded, Role, SessionInfo,
 };

@@ -16,7 +16,9 @@ mod status;
 
 use std::sync::Arc;
 
-use epitome_kernel::{Archive, StoreError};
+use epitome_kernel::StoreError;
+
+use epitome_store::Archive;
 use epitome_types::SessionInfo;
 
 pub(crate) use decode::decode;

@@ -19,7 +19,9 @@ mod undo;
 
 use std::sync::Arc;
 
-use epitome_kernel::{Archive, Counter};
+use epitome_kernel::Counter;
+
+use epitome_store::Archive;
 use epitome_types::SessionInfo;
 
 pub use clock::{Clock, system_time};

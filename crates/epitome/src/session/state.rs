@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use epitome_kernel::{Archive, Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
+use epitome_kernel::{Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
+
+use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
 use epitome_wire::Document;
 use xxhash_rust::xxh3::xxh3_128;

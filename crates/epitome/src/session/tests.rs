@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use epitome_extract::Extractive;
-use epitome_kernel::{Archive, Journal, Summarizer, SummaryError, SummaryJob};
+use epitome_kernel::{Journal, Summarizer, SummaryError, SummaryJob};
+use epitome_store::Archive;
 use epitome_store::Memory;
 use epitome_testkit::{FixedCounter, now, words};
 use epitome_types::{Event, Happened, Mark, Summary};
@@ -321,8 +322,8 @@ proptest! {
 #[test]
 fn what_is_redacted_is_nowhere_in_the_journal() {
     let journal = Arc::new(Memory::new());
-    let mut profile = Profile::default();
-    profile.redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
+    let redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
+    let profile = Profile { redaction, ..Profile::default() };
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(Window::Limit(300)).clock(|| AT.to_owned());
     let mut live = builder.session(journal.clone(), Some("a"));

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::{Archive, Epochs, Lineage, StoreError};
+use epitome_kernel::{Epochs, Lineage, StoreError};
+
+use epitome_store::Archive;
 use epitome_types::{EntryKey, EpochId, Mark};
 
 use crate::Error;

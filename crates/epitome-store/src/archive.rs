@@ -1,0 +1,144 @@
+//! Looking after a journal: what people do with what was recorded.
+//!
+//! Invariant: nothing of it is on the way of a request. Called by the facade, for the command and
+//! for hosts; both stores answer it alike.
+
+use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
+use epitome_kernel::{Departure, Journal, Said, StoreError};
+
+/// Looks after what the journal holds: for people, never on the way of a request.
+pub trait Archive: Journal {
+    /// Sessions, the one used last first, at most `most` after skipping `skip`; those in the
+    /// trash only where `trashed`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn sessions(
+        &self,
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// A session by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be read.
+    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError>;
+
+    /// The messages on the way to `head`, oldest first: at most `most` from the place `from` on.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or a message on the way is missing.
+    fn history(
+        &self,
+        scope: &str,
+        head: Chain,
+        from: u32,
+        most: usize,
+    ) -> Result<Vec<Said>, StoreError>;
+
+    /// The epochs that a session recorded, oldest first, those taken back included.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError>;
+
+    /// Records a snapshot, and drops the oldest ones of its session that were made automatically
+    /// until `keep` of those are left (SPEC 3.6).
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError>;
+
+    /// The snapshots of a session, or of all, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError>;
+
+    /// Deletes a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSnapshot`], or when the store cannot be written.
+    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError>;
+
+    /// Makes an earlier message the newest one of a session. Nothing is deleted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
+    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError>;
+
+    /// Puts a session into the trash, or takes it out.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be written.
+    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
+
+    /// Deletes a session for good: the messages that it recorded and no other session or snapshot
+    /// leads to, their texts, its snapshots, and its epochs unless all that they cover stays. Gives
+    /// how many messages went.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be written.
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
+
+    /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
+    /// pieces in the index, and the epochs whose summaries may quote it. Its place stays, as a
+    /// tombstone (SPEC 2.1). Gives how many epochs went.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`] where no message says this, or when the store cannot be written.
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
+
+    /// Messages that the search does not know yet, oldest first, each with the session that
+    /// recorded it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError>;
+
+    /// Adds the pieces of messages to the search; from now on it knows them.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn index(
+        &self,
+        scope: &str,
+        messages: &[Chain],
+        departure: &Departure,
+    ) -> Result<(), StoreError>;
+
+    /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
+    /// `repair`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read at all.
+    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError>;
+}
+
+/// Something that is wrong with a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What, and where.
+    pub what: String,
+    /// Whether it was mended.
+    pub repaired: bool,
+    /// What to do where it was not.
+    pub remedy: String,
+}
