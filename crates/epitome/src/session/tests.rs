@@ -322,8 +322,8 @@ proptest! {
 #[test]
 fn what_is_redacted_is_nowhere_in_the_journal() {
     let journal = Arc::new(Memory::new());
-    let redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
-    let profile = Profile { redaction, ..Profile::default() };
+    let mut profile = Profile::shipped("default").unwrap();
+    profile.redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(Window::Limit(300)).clock(|| AT.to_owned());
     let mut live = builder.session(journal.clone(), Some("a"));
