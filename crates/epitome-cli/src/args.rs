@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    completions, compress, diff, doctor, files, pin, recall, replay, scan, session, snapshot,
+    completions, compress, config, diff, doctor, files, pin, recall, replay, scan, session, snapshot,
     status, text,
 };
 
@@ -35,6 +35,7 @@ pub(crate) enum Verb {
     Snapshot(snapshot::Args),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),
+    Config(config::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
 }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use epitome::{Compressed, Compressor, Format, Memory, Profile, Report, Target};
+use epitome::{Compressed, Compressor, Durability, Format, Memory, Profile, Report, Target};
 
 use crate::clock::{now, since};
 use crate::fault::{Fault, warn};
 use crate::files::Output;
-use crate::flags::{self, Common, FormatFlag, StyleFlag, WindowFlags};
+use crate::flags::{self, Common, FormatFlag, SummaryFlags, WindowFlags};
 use crate::late::Late;
-use crate::{files, plan, report};
+use crate::{files, plan, report, settings};
 
 /// Compresses one conversation and writes it in the format it came in, valid for its provider
 #[derive(clap::Args)]
@@ -29,12 +29,8 @@ pub(crate) struct Args {
     budget: BudgetFlags,
     #[command(flatten)]
     window: WindowFlags,
-    /// Messages at the end to leave alone
-    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
-    keep_recent: Option<u64>,
-    /// How the summary is worded: in the words that were said, or in shortened prose
-    #[arg(long, value_enum)]
-    style: Option<StyleFlag>,
+    #[command(flatten)]
+    summary: SummaryFlags,
     /// Who summarises
     #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
     summarizer: String,
@@ -73,7 +69,7 @@ pub(crate) struct Args {
 /// is compressed as the profile says.
 #[derive(clap::Args)]
 #[group(multiple = false)]
-struct BudgetFlags {
+pub(crate) struct BudgetFlags {
     /// Shrinks to N tokens: text, call arguments and 4 a message
     #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
@@ -96,7 +92,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
              name a file for that with `--output`",
         ));
     }
-    let profile = Profile::shipped(&args.common.profile)?;
+    let config = args.common.profile.load(|sources| {
+        let sources = settings::text(sources, "--model", "model", args.model.as_deref());
+        args.summary.set(args.window.set(sources))
+    })?;
+    let profile = config.chosen()?;
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let output = prepare(args, args.output.as_deref())?;
     let report_file = prepare(args, args.report.as_deref())?;
-    let compressed = compress(args, profile, &input)?;
+    let compressed = compress(args, profile, config.durability(), &input)?;
     if args.dry_run {
         let report = Report { elapsed_ms: since(start), ..compressed.report };
         return if args.json { print(&report) } else { plan::print(&report) };
@@ -126,32 +126,25 @@ fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<Output>, Fault> {
     path.filter(|_| !args.dry_run).map(Output::prepare).transpose()
 }
 
-fn compress(args: &Args, profile: Profile, input: &[u8]) -> Result<Compressed, Fault> {
-    let mut builder = Compressor::builder()
-        .profile(profile)
-        .target(args.budget.target())
-        .window(args.window.window());
+fn compress(
+    args: &Args,
+    profile: Profile,
+    durability: Durability,
+    input: &[u8],
+) -> Result<Compressed, Fault> {
+    let scope = epitome::scope(profile.name());
+    let mut builder = Compressor::builder().profile(profile).target(args.budget.target());
     if let Some(format) = args.format.0 {
         builder = builder.format(format);
     }
     if let Some(format) = args.to {
         builder = builder.to(format);
     }
-    if let Some(model) = &args.model {
-        builder = builder.model(model);
-    }
-    if let Some(style) = args.style {
-        builder = builder.style(style.into());
-    }
-    if let Some(messages) = args.keep_recent {
-        builder = builder.keep_recent(usize::try_from(messages).unwrap_or(usize::MAX));
-    }
-    let scope = args.common.scope();
     builder = match &args.store {
         None => builder,
         // The plan names the way back as it would, and nothing is written.
         Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
-        Some(path) => builder.store(Arc::new(Late(path.clone())), &scope),
+        Some(path) => builder.store(Arc::new(Late { path: path.clone(), durability }), &scope),
     };
     // The extractive summariser never waits; a runtime is there for those that will.
     let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(Fault::internal)?;
@@ -196,7 +189,8 @@ fn print(report: &Report) -> Result<(), Fault> {
 }
 
 impl BudgetFlags {
-    fn target(&self) -> Target {
+    /// The size that they state.
+    pub(crate) fn target(&self) -> Target {
         let tokens = self.max_tokens.map(Target::Tokens);
         let chars = self.max_chars.map(Target::Chars);
         let bytes = self.max_bytes.map(Target::Bytes);

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use epitome::{Error, ProfileError, StoreError};
+use epitome::{ConfigError, Error, StoreError};
 
 use crate::text;
 
@@ -107,9 +107,12 @@ impl Fault {
     }
 }
 
-impl From<ProfileError> for Fault {
-    fn from(error: ProfileError) -> Self {
-        Self::usage(error)
+impl From<ConfigError> for Fault {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::UnknownProfile { .. } => Self::usage(error),
+            _ => Self::unreadable(error),
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a value that is refused says what would be taken.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use epitome::{Format, Style, Window};
+use epitome::{Format, Sources, Style, Window};
+
+use crate::settings::{self, ProfileFlags};
 
 /// Formats that the command line names and this version does not read.
 const NOT_READ: [&str; 3] = ["responses", "ollama", "epitome"];
@@ -13,9 +13,8 @@ const NOT_READ: [&str; 3] = ["responses", "ollama", "epitome"];
 /// Where things are kept, and how much is said.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// The profile: its numbers, texts and name in the store
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) profile: ProfileFlags,
     /// The session's name in the journal; recall reaches all sessions of the profile
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -25,20 +24,6 @@ pub(crate) struct Common {
     /// Says more
     #[arg(short, long)]
     pub(crate) verbose: bool,
-}
-
-impl Common {
-    /// The scope in the store.
-    pub(crate) fn scope(&self) -> String {
-        epitome::scope(&self.profile)
-    }
-}
-
-/// The store that is used where none is named: `epitome.db` in the user's data folder.
-pub(crate) fn default_store() -> Option<PathBuf> {
-    let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = of("XDG_DATA_HOME").or_else(|| Some(of("HOME")?.join(".local/share")))?;
-    Some(folder.join("epitome/epitome.db"))
 }
 
 /// How large a prompt the provider takes.
@@ -54,13 +39,57 @@ pub(crate) struct WindowFlags {
 }
 
 impl WindowFlags {
-    /// The window that they state.
+    /// The window that they state, where it is meant for more than a profile.
     pub(crate) fn window(&self) -> Window {
         match (self.size, self.limit) {
             (Some(size), _) => Window::Size(size),
             (_, Some(limit)) => Window::Limit(limit),
             _ => Window::Guessed,
         }
+    }
+
+    /// States the window of the profile.
+    pub(crate) fn set(&self, sources: Sources) -> Sources {
+        let sources = settings::number(sources, "--size", "size", self.size);
+        settings::number(sources, "--limit", "limit", self.limit)
+    }
+}
+
+/// How a summary is made, in place of what the profile says.
+#[derive(Args)]
+pub(crate) struct SummaryFlags {
+    /// Messages at the end to leave alone
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    keep_recent: Option<u64>,
+    #[command(flatten)]
+    style: StyleFlags,
+}
+
+/// How summaries are worded, in place of what the profile says.
+#[derive(Args)]
+pub(crate) struct StyleFlags {
+    /// How summaries are worded: in the words that were said, or in shortened prose
+    #[arg(long, value_enum)]
+    style: Option<StyleFlag>,
+}
+
+impl SummaryFlags {
+    /// Sets the options of the profile.
+    pub(crate) fn set(&self, sources: Sources) -> Sources {
+        let key = "options.compress.keep_recent_messages";
+        let sources = settings::number(sources, "--keep-recent", key, self.keep_recent);
+        self.style.set(sources)
+    }
+}
+
+impl StyleFlags {
+    /// Sets the option of the profile.
+    pub(crate) fn set(&self, sources: Sources) -> Sources {
+        let style = self.style.map(|style| match style {
+            StyleFlag::Verbatim => "verbatim",
+            StyleFlag::Brief => "brief",
+        });
+        settings::text(sources, "--style", "options.compress.style", style)
     }
 }
 

@@ -5,22 +5,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Keeper, Profile, Sqlite};
+use epitome::{Config, Keeper, Profile, Sources, Sqlite};
 use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::files;
-use crate::flags::default_store;
+use crate::settings::{self, ProfileFlags};
 
 /// Where the journal is, and how the answer is printed.
 #[derive(clap::Args)]
 pub(crate) struct JournalFlags {
-    /// The store [default: epitome.db in the user's data folder]
+    /// The store [default: as configured, or epitome.db in the user's data folder]
     #[arg(long, value_name = "PATH")]
     store: Option<PathBuf>,
-    /// The profile whose sessions are meant
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    profile: String,
+    #[command(flatten)]
+    pub(crate) profile: ProfileFlags,
     /// Prints JSON on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -38,35 +37,40 @@ pub(crate) struct Journal {
 }
 
 impl JournalFlags {
-    /// The path of the store, whether or not there is one.
-    pub(crate) fn path(&self) -> Result<PathBuf, Fault> {
-        store_path(self.store.as_deref())
+    /// What the journal goes by.
+    pub(crate) fn config(&self) -> Result<Config, Fault> {
+        self.profile.load(|sources| self.set(sources))
     }
 
-    /// The profile.
-    pub(crate) fn profile(&self) -> Result<Profile, Fault> {
-        Ok(Profile::shipped(&self.profile)?)
+    /// Sets the store, where one was named.
+    pub(crate) fn set(&self, sources: Sources) -> Sources {
+        settings::path(sources, "--store", "store", self.store.as_deref())
+    }
+
+    /// The path of the store, whether or not there is one.
+    pub(crate) fn path(&self, config: &Config) -> Result<PathBuf, Fault> {
+        store_path(self.store.as_deref(), config)
     }
 
     /// Opens the journal.
     pub(crate) fn open(&self) -> Result<Journal, Fault> {
-        let profile = self.profile()?;
-        let path = self.path()?;
+        let config = self.config()?;
+        let (profile, path) = (config.chosen()?, self.path(&config)?);
         if !path.exists() {
             let (path, flag) = (path.display(), self.flag());
             return Err(Fault::unreadable(format!(
                 "no store at {path}; `epitome session import{flag} FILE` makes one"
             )));
         }
-        let store = Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?;
+        let store = Sqlite::open_with(&path, config.durability());
+        let store = store.map_err(|error| Fault::of_store(&error))?;
         Ok(self.journal(profile, store))
     }
 
     /// Opens the journal, and makes one where there is none.
-    pub(crate) fn create(&self) -> Result<Journal, Fault> {
-        let profile = self.profile()?;
-        let store = Sqlite::open(&self.path()?).map_err(Fault::of_output)?;
-        Ok(self.journal(profile, store))
+    pub(crate) fn create(&self, config: &Config) -> Result<Journal, Fault> {
+        let store = Sqlite::open_with(&self.path(config)?, config.durability());
+        Ok(self.journal(config.chosen()?, store.map_err(Fault::of_output)?))
     }
 
     fn journal(&self, profile: Profile, store: Sqlite) -> Journal {
@@ -101,8 +105,8 @@ impl Journal {
 }
 
 /// The store that is meant.
-pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Fault> {
-    let path = named.map(Path::to_owned).or_else(default_store);
+pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBuf, Fault> {
+    let path = named.or_else(|| config.store()).map(Path::to_owned);
     path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))
 }
 

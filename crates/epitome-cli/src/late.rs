@@ -4,18 +4,21 @@
 
 use std::path::PathBuf;
 
-use epitome::{Blob, Counter, Departure, Excerpt, Sqlite, Store, StoreError};
+use epitome::{Blob, Counter, Departure, Durability, Excerpt, Sqlite, Store, StoreError};
 
 /// The store at a path, opened by each use.
-pub(crate) struct Late(pub(crate) PathBuf);
+pub(crate) struct Late {
+    pub(crate) path: PathBuf,
+    pub(crate) durability: Durability,
+}
 
 impl Store for Late {
     fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
-        Sqlite::open(&self.0)?.keep(scope, departure)
+        Sqlite::open_with(&self.path, self.durability)?.keep(scope, departure)
     }
 
     fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
-        Sqlite::open_existing(&self.0)?.original(scope, id)
+        Sqlite::open_existing(&self.path)?.original(scope, id)
     }
 
     fn search(
@@ -25,6 +28,6 @@ impl Store for Late {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        Sqlite::open_existing(&self.0)?.search(scope, query, budget, counter)
+        Sqlite::open_existing(&self.path)?.search(scope, query, budget, counter)
     }
 }

@@ -9,6 +9,7 @@ mod catch_up;
 mod clock;
 mod completions;
 mod compress;
+mod config;
 mod diff;
 mod doctor;
 mod fault;
@@ -26,6 +27,7 @@ mod report;
 mod scan;
 mod screen;
 mod session;
+mod settings;
 mod snapshot;
 mod status;
 mod table;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Some(Verb::Snapshot(args)) => snapshot::run(&args),
         Some(Verb::Pin(args)) => pin::pin(&args),
         Some(Verb::Unpin(args)) => pin::unpin(&args),
+        Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),
         None => Ok(()),

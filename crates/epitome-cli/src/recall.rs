@@ -12,7 +12,10 @@ use crate::catch_up::catch_up;
 use crate::fault::Fault;
 use crate::flags::{self, Common, Lines};
 use crate::journal::store_path;
-use crate::{fault, files};
+use crate::{fault, files, settings};
+
+/// Counts the tokens of excerpts where neither a flag nor the profile names a model.
+const VOCABULARY: &str = "o200k_base";
 
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
@@ -34,9 +37,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "1000", value_parser = flags::number)]
     max_tokens: u64,
     /// Counts tokens as this model does
-    #[arg(long, value_name = "NAME", default_value = "o200k_base")]
-    model: String,
-    /// The store [default: epitome.db in the user's data folder]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The store [default: as configured, or epitome.db in the user's data folder]
     #[arg(long, value_name = "PATH")]
     store: Option<PathBuf>,
     /// Prints JSON: a list of objects with `id`, `content` and `source`
@@ -55,8 +58,12 @@ struct Found<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let profile = epitome::Profile::shipped(&args.common.profile)?;
-    let path = store_path(args.store.as_deref())?;
+    let config = args
+        .common
+        .profile
+        .load(|sources| settings::text(sources, "--model", "model", args.model.as_deref()))?;
+    let profile = config.chosen()?;
+    let path = store_path(args.store.as_deref(), &config)?;
     if !path.exists() {
         let path = path.display();
         return Err(Fault::unreadable(format!(
@@ -64,12 +71,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         )));
     }
     let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
+    let counter = for_model(profile.model().unwrap_or(VOCABULARY));
     let keeper = Keeper::new(store.clone(), profile);
     if let Some(id) = &args.id {
-        let mut blob = store.original(&args.common.scope(), id);
+        let mut blob = store.original(keeper.scope(), id);
         if matches!(blob, Err(StoreError::Unknown { .. })) {
             catch_up(&keeper, args.common.quiet);
-            blob = store.original(&args.common.scope(), id);
+            blob = store.original(keeper.scope(), id);
         }
         return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
     }
@@ -77,11 +85,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let query = args.query.as_deref().unwrap_or_default();
     // What stands in a prompt is short: `epitome recall 9ac89c67`.
     if is_id(query)
-        && let Ok(blob) = store.original(&args.common.scope(), query)
+        && let Ok(blob) = store.original(keeper.scope(), query)
     {
         return original(args, &blob);
     }
-    search(args, &store, query)
+    let found = store
+        .search(keeper.scope(), query, args.max_tokens, &counter)
+        .map_err(|error| Fault::of_store(&error))?;
+    show(args, &found)
 }
 
 /// Whether a query has the form of an id, as labels and markers write it. A word that happens to
@@ -99,11 +110,7 @@ fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {
     files::bytes_to_stdout(text.as_bytes())
 }
 
-fn search(args: &Args, store: &Sqlite, query: &str) -> Result<(), Fault> {
-    let counter = for_model(&args.model);
-    let found = store
-        .search(&args.common.scope(), query, args.max_tokens, &counter)
-        .map_err(|error| Fault::of_store(&error))?;
+fn show(args: &Args, found: &[Excerpt]) -> Result<(), Fault> {
     if args.json {
         let found = found.iter().map(|Excerpt { id, text, source }| Found {
             id: id.to_string(),

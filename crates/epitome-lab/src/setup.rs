@@ -18,11 +18,12 @@ const VOCABULARY: &str = "o200k_base";
 pub struct Setup {
     /// The profile.
     pub profile: Profile,
-    /// How large a prompt the provider takes; guessed by the profile unless told otherwise.
+    /// How large a prompt the provider takes; as the profile says unless told otherwise.
     pub window: Window,
     /// How far to compress.
     pub target: Target,
-    /// Counts and pays as for this model; otherwise for the one that a recording names.
+    /// Counts and pays as for this model; otherwise for the profile's, or the one that a recording
+    /// names.
     pub model: Option<String>,
     /// How summaries are worded, in place of the profile's option.
     pub style: Option<Style>,
@@ -37,7 +38,7 @@ pub struct Setup {
 impl Setup {
     /// The model whose counts and prices hold for a recording.
     pub(crate) fn model_for<'a>(&'a self, recorded: Option<&'a str>) -> Option<&'a str> {
-        self.model.as_deref().or(recorded)
+        self.model.as_deref().or(self.profile.model()).or(recorded)
     }
 
     /// The counter of the session that [`Setup::builder`] makes.

@@ -18,20 +18,23 @@ fn begins(wanted: &str, name: &str) -> bool {
     wanted.len() >= 3 && name.starts_with(wanted)
 }
 
-/// Characters to add, drop or change to make one of the other.
+/// Characters to add, drop, change or swap with their neighbour to make one of the other.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (line, a) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = line + 1;
-        for (column, b) in b.iter().enumerate() {
-            let changed = corner + usize::from(a != *b);
-            corner = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(corner + 1);
+    let [a, b]: [Vec<char>; 2] = [a, b].map(|text| text.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for (line, from) in a.iter().enumerate() {
+        let mut row = vec![line + 1];
+        for (column, to) in b.iter().enumerate() {
+            let changed = rows[line][column] + usize::from(from != to);
+            let mut least = changed.min(rows[line][column + 1] + 1).min(row[column] + 1);
+            if line > 0 && column > 0 && a[line - 1] == *to && *from == b[column - 1] {
+                least = least.min(rows[line - 1][column - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -45,7 +48,7 @@ mod tests {
 
     #[test]
     fn slips_are_understood() {
-        check("mian", &["main", "other"], None);
+        check("mian", &["other", "main"], Some("main"));
         check("maim", &["other", "main"], Some("main"));
         check("refactor-parsr", &["refactor-parser", "refactor"], Some("refactor-parser"));
     }

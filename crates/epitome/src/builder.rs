@@ -73,7 +73,8 @@ impl Builder {
         self
     }
 
-    /// How large a prompt the provider takes; guessed from the format unless told otherwise.
+    /// How large a prompt the provider takes; as the profile states it, or else guesses it from the
+    /// format, unless told otherwise.
     #[must_use]
     pub fn window(mut self, window: Window) -> Self {
         self.window = window;
@@ -94,7 +95,7 @@ impl Builder {
         self
     }
 
-    /// Counts as this model does. Unless told otherwise, budgets are counted in `o200k_base`, and
+    /// Counts as this model does. Unless told so here or by the profile, budgets are counted in `o200k_base`, and
     /// a window in the tokens of the model that the request names.
     #[must_use]
     pub fn model(mut self, name: &str) -> Self {
@@ -155,15 +156,22 @@ impl Builder {
 
     /// The compressor of single conversations.
     pub fn build(self) -> Compressor {
-        Compressor { settings: self.summarized() }
+        Compressor { settings: self.settled() }
     }
 
     /// A live conversation over a journal; without a name it is known by what it says.
     pub fn session(self, journal: Arc<dyn Archive>, name: Option<&str>) -> Session {
-        Session::new(self.summarized(), journal, name)
+        Session::new(self.settled(), journal, name)
     }
 
-    fn summarized(mut self) -> Self {
+    /// With everything settled that the host left open.
+    fn settled(mut self) -> Self {
+        if self.window == Window::Guessed {
+            self.window = self.profile.window;
+        }
+        if let (Counting::Default, Some(model)) = (&self.counting, &self.profile.model) {
+            self.counting = Counting::Model(model.clone());
+        }
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));
         }

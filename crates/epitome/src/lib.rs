@@ -29,6 +29,7 @@
 
 mod builder;
 mod compressor;
+mod config;
 mod error;
 mod journal;
 mod outgoing;
@@ -41,14 +42,15 @@ mod target;
 
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
+pub use config::{Config, ConfigError, Effective, Problem, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
-    Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge,
-    Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread,
-    View, apply, by_ratio, departure,
+    Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge, Measure, PlanError,
+    Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply, by_ratio,
+    departure,
 };
-pub use epitome_store::{Archive, Finding, Memory, Sqlite};
+pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
@@ -59,7 +61,7 @@ pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
     Written,
 };
-pub use profile::{Profile, ProfileError};
+pub use profile::Profile;
 pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};
 pub use target::{Target, Window};
 

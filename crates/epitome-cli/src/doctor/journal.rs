@@ -17,7 +17,7 @@ const LITTLE: u64 = 64 << 20;
 const TIGHT: u64 = 1 << 30;
 
 /// Whether others can read what was said.
-pub(super) fn files(patient: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn files(patient: &Patient) -> Vec<Finding> {
     const ABOUT: &str = "files";
     if !patient.path.exists() {
         return Vec::new();
@@ -47,7 +47,7 @@ fn readable_by_others(path: &Path, mode: &str) -> Option<(PathBuf, u32, String)>
 }
 
 /// Whether there is room to record more.
-pub(super) fn room(patient: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn room(patient: &Patient) -> Vec<Finding> {
     const ABOUT: &str = "room";
     const REMEDY: &str = "make room, or name a store elsewhere with `--store`";
     let folder = patient.path.ancestors().skip(1).find(|folder| folder.is_dir());
@@ -63,7 +63,7 @@ pub(super) fn room(patient: &Patient<'_>) -> Vec<Finding> {
 }
 
 /// Whether the store can be opened and holds what was written.
-pub(super) fn store(patient: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn store(patient: &Patient) -> Vec<Finding> {
     const ABOUT: &str = "store";
     let path = patient.path.display();
     if !patient.path.exists() {

@@ -1,17 +1,14 @@
-//! Checks of the program, the terminal and the options.
+//! Checks of the program and the terminal.
 
 use std::env;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
-use epitome::{Format, Profile};
-
 use super::{Finding, Patient};
 use crate::table::output_width;
-use crate::text::grouped;
 
 /// Whether the program is found where a client would look for it.
-pub(super) fn program(_: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn program(_: &Patient) -> Vec<Finding> {
     const ABOUT: &str = "program";
     let version = env!("CARGO_PKG_VERSION");
     let own = env::current_exe().and_then(|path| path.canonicalize()).ok();
@@ -45,7 +42,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 /// What tables and colours go by.
-pub(super) fn terminal(_: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn terminal(_: &Patient) -> Vec<Finding> {
     const ABOUT: &str = "terminal";
     let colors = match anstream::AutoStream::choice(&stdout()) {
         anstream::ColorChoice::Never => "no colours",
@@ -63,31 +60,4 @@ pub(super) fn terminal(_: &Patient<'_>) -> Vec<Finding> {
         ),
         _ => Finding::ok(ABOUT, format!("{columns} columns, {colors}")),
     }]
-}
-
-/// Whether the options of the profile can be read.
-pub(super) fn profile(patient: &Patient<'_>) -> Vec<Finding> {
-    vec![match patient.flags.profile() {
-        Ok(profile) => {
-            let config = profile.config();
-            let config: String = config.chars().take(11).collect();
-            Finding::ok("profile", format!("{}, options {config}", profile.name()))
-        }
-        Err(fault) => {
-            let names: Vec<_> = Profile::names().collect();
-            Finding::fail("profile", fault.line(), format!("choose of {}", names.join(", ")))
-        }
-    }]
-}
-
-/// What is assumed of a model's window where nobody states it.
-pub(super) fn window(patient: &Patient<'_>) -> Vec<Finding> {
-    let Ok(profile) = patient.flags.profile() else { return Vec::new() };
-    let guess = |format| grouped(profile.guessed_limit(format));
-    let found = format!(
-        "guessed where it is not stated: {} tokens for anthropic, {} for openai",
-        guess(Format::Anthropic),
-        guess(Format::OpenAi)
-    );
-    vec![Finding::ok("window", found + "; `--limit` or `--size` state it")]
 }

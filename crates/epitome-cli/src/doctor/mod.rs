@@ -3,6 +3,7 @@
 //! Invariant: a check changes nothing and answers whatever the others found; exit code 6 where one
 //! fails. A new part of the program adds its checks to [`CHECKS`].
 
+mod config;
 mod journal;
 mod machine;
 
@@ -10,6 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
+use epitome::{Config, ConfigError};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -22,11 +24,13 @@ use crate::text::{counted, wrapped};
 const INDENT: usize = 16;
 
 /// Every check, in the order of the report.
-const CHECKS: &[fn(&Patient<'_>) -> Vec<Finding>] = &[
+const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
     machine::program,
     machine::terminal,
-    machine::profile,
-    machine::window,
+    config::files,
+    config::variables,
+    config::profiles,
+    config::window,
     journal::files,
     journal::room,
     journal::store,
@@ -41,8 +45,11 @@ pub(crate) struct Args {
 }
 
 /// What is looked at.
-struct Patient<'a> {
-    flags: &'a JournalFlags,
+struct Patient {
+    /// The configuration; what is built in, where it cannot be used.
+    config: Config,
+    /// Why it cannot be used.
+    fault: Option<ConfigError>,
     /// The store, whether or not there is one.
     path: PathBuf,
     /// Whether nobody named another store.
@@ -89,9 +96,10 @@ impl Finding {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let flags = &args.journal;
-    let path = flags.path()?;
-    let usual = crate::flags::default_store().is_some_and(|usual| usual == path);
-    let patient = Patient { flags, path, usual };
+    let (config, fault) = flags.profile.load_or_built_in(|sources| flags.set(sources))?;
+    let path = flags.path(&config)?;
+    let usual = config.is_usual_store();
+    let patient = Patient { config, fault, path, usual };
     let findings: Vec<_> = CHECKS.iter().flat_map(|check| check(&patient)).collect();
     if flags.json {
         journals::json(&findings)?;

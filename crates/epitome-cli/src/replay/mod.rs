@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome::{Archive, Format, Memory, Profile, Sqlite, Store, Target};
+use epitome::{Archive, Config, Format, Memory, Sqlite, Store, Target};
 use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,8 +21,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::{now, since};
 use crate::fault::Fault;
 use crate::files;
-use crate::flags::{self, Common, FormatFlag, StyleFlag, WindowFlags};
+use crate::flags::{self, Common, FormatFlag, SummaryFlags, WindowFlags};
 use crate::screen::{Screen, To};
+use crate::settings;
 use crate::text::plain;
 use event::Told;
 
@@ -38,12 +39,8 @@ pub(crate) struct Args {
     window: WindowFlags,
     #[command(flatten)]
     budget: BudgetFlags,
-    /// Messages at the end to leave alone
-    #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
-    keep_recent: Option<u64>,
-    /// How summaries are worded: in the words that were said, or in shortened prose
-    #[arg(long, value_enum)]
-    style: Option<StyleFlag>,
+    #[command(flatten)]
+    summary: SummaryFlags,
     /// Who summarises
     #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
     summarizer: String,
@@ -92,8 +89,11 @@ struct BudgetFlags {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let profile = Profile::shipped(&args.common.profile)?;
-    let setup = args.setup(profile);
+    let config = args.common.profile.load(|sources| {
+        let sources = settings::text(sources, "--model", "model", args.model.as_deref());
+        args.summary.set(args.window.set(sources))
+    })?;
+    let setup = args.setup(&config)?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -109,7 +109,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let runtime = runtime.map_err(Fault::internal)?;
     let summary = match &args.store {
         Some(path) => {
-            let store = Sqlite::open(path).map_err(|error| Fault::of_store(&error))?;
+            let store = Sqlite::open_with(path, config.durability())
+                .map_err(|error| Fault::of_store(&error))?;
             runtime.block_on(args.play(&recording, &setup, Arc::new(store)))?
         }
         None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new())))?,
@@ -137,18 +138,11 @@ fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
 }
 
 impl Args {
-    fn setup(&self, profile: Profile) -> Setup {
+    fn setup(&self, config: &Config) -> Result<Setup, Fault> {
         let tokens = self.budget.max_tokens.map(Target::Tokens);
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
-        Setup {
-            profile,
-            window: self.window.window(),
-            target,
-            model: self.model.clone(),
-            style: self.style.map(Into::into),
-            keep_recent: self.keep_recent.map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
-            ..Setup::default()
-        }
+        let (profile, prices) = (config.chosen()?, settings::prices(config)?);
+        Ok(Setup { profile, target, prices, ..Setup::default() })
     }
 
     /// The first turn that is played.

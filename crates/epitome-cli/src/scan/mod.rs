@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use epitome::Profile;
 use epitome_lab::{
-    Candidates, Homes, Prices, Progress, Scan, ScanOptions, Setup, Skipped, Totals, Worst, given,
-    own, scan,
+    Candidates, Homes, Progress, Scan, ScanOptions, Setup, Skipped, Totals, Worst, given, own, scan,
 };
 use serde::Serialize;
 
@@ -20,8 +18,9 @@ use crate::clock::{now, since};
 use crate::fault::{self, Fault};
 use crate::figure::{middle, short};
 use crate::files;
-use crate::flags::{self, StyleFlag, WindowFlags};
+use crate::flags::{self, StyleFlags, WindowFlags};
 use crate::screen::{Screen, To};
+use crate::settings::{self, ProfileFlags};
 use crate::text::{counted, grouped, plain};
 
 /// Replays recorded sessions offline and adds up what would have been saved, lost and paid
@@ -32,9 +31,8 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     window: WindowFlags,
-    /// How summaries are worded: in the words that were said, or in shortened prose
-    #[arg(long, value_enum)]
-    style: Option<StyleFlag>,
+    #[command(flatten)]
+    style: StyleFlags,
     /// Counts tokens and pays as for this model [default: the one that each recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -48,9 +46,8 @@ pub(crate) struct Args {
     /// The largest file that is read, in bytes: 1000000, 512M or 1G
     #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
     max_input: u64,
-    /// The profile that is tried
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    profile: String,
+    #[command(flatten)]
+    profile: ProfileFlags,
     /// Says nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -127,24 +124,13 @@ fn json(found: &Scan, elapsed_ms: f64) -> Result<(), Fault> {
 
 impl Args {
     fn setup(&self) -> Result<Setup, Fault> {
-        let mut prices = Prices::default();
-        if let Some(path) = &self.prices {
-            let name = path.display();
-            let text = files::read(Some(path), self.max_input)?;
-            let text = String::from_utf8(text)
-                .map_err(|_| Fault::unreadable(format!("{name}: is no text in UTF-8")))?;
-            prices = prices
-                .extended(&text)
-                .map_err(|error| Fault::unreadable(format!("{name}: {error}")))?;
-        }
-        Ok(Setup {
-            profile: Profile::shipped(&self.profile)?,
-            window: self.window.window(),
-            model: self.model.clone(),
-            style: self.style.map(Into::into),
-            prices,
-            ..Setup::default()
-        })
+        let config = self.profile.load(|sources| {
+            let sources = settings::text(sources, "--model", "model", self.model.as_deref());
+            let sources = settings::path(sources, "--prices", "prices", self.prices.as_deref());
+            self.style.set(self.window.set(sources))
+        })?;
+        let (profile, prices) = (config.chosen()?, settings::prices(&config)?);
+        Ok(Setup { profile, prices, ..Setup::default() })
     }
 
     /// The files to look at.

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if input.trim_ascii().is_empty() {
         return Err(Fault::unreadable(format!("{file}: is empty; expected one conversation")));
     }
-    let profile = args.journal.profile()?;
+    let config = args.journal.config()?;
+    let profile = config.chosen()?;
     let stem = Some(&*args.file).filter(|path| *path != Path::new("-")).and_then(Path::file_stem);
     let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
     let (name, now) = (args.name.clone().or(stem), epitome::system_time());
@@ -47,11 +48,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let imported = keeper.import(&input, args.format.0, name.as_deref(), &now);
         imported.map_err(|error| Fault::of_compression(error, &file))
     };
-    if !args.journal.path()?.exists() {
+    if !args.journal.path(&config)?.exists() {
         // A file that cannot be read leaves no store behind.
         import(&Keeper::new(Arc::new(Memory::new()), profile))?;
     }
-    let imported = import(&args.journal.create()?.keeper)?;
+    let imported = import(&args.journal.create(&config)?.keeper)?;
     args.journal.print(&imported, || {
         let session = &imported.session;
         let (new, all) = (imported.new as u64, grouped(imported.messages as u64));

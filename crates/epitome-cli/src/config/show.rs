@@ -1,0 +1,81 @@
+//! `epitome config show`: every value that is in force, and where it is from.
+//!
+//! Invariant: nothing is left out; what is not listed is not set by anybody.
+
+use std::path::PathBuf;
+
+use epitome::{Config, Effective};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::files;
+use crate::flags::WindowFlags;
+use crate::journal;
+use crate::settings::{self, ProfileFlags};
+use crate::table::{Column, Table, left};
+use crate::text::plain;
+
+const COLUMNS: [Column; 3] = [left("key"), left("value").least(12), left("source").least(10)];
+
+/// Shows every value that is in force for a profile, and where it is from
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome config show --profile default")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    profile: ProfileFlags,
+    #[command(flatten)]
+    window: WindowFlags,
+    /// Counts tokens as this model does
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The store [default: as configured, or epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    profile: &'a str,
+    /// What it inherits from, the nearest first.
+    inherits: Vec<String>,
+    /// The hash of the profile's options.
+    config: String,
+    /// The files that were read, the earlier ones overridden by the later.
+    files: &'a [PathBuf],
+    values: Vec<Effective>,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.profile.load(|sources| {
+        let sources = settings::path(sources, "--store", "store", args.store.as_deref());
+        let sources = settings::text(sources, "--model", "model", args.model.as_deref());
+        args.window.set(sources)
+    })?;
+    let profile = config.chosen()?;
+    let shown = Shown {
+        profile: profile.name(),
+        inherits: config.inherited(profile.name())?,
+        config: profile.config(),
+        files: config.files(),
+        values: config.values(profile.name())?,
+    };
+    if args.json { journal::json(&shown) } else { words(&config, &shown) }
+}
+
+fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
+    let row =
+        |one: &Effective| vec![one.key.clone(), plain(&one.value.to_string()), plain(&one.source)];
+    let rows: Vec<_> = shown.values.iter().map(row).collect();
+    files::to_stdout(|out| {
+        let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
+        writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
+        let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
+        let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+        writeln!(out, "files    {files}\n")?;
+        Table::new(&COLUMNS).print(out, &rows)
+    })
+}

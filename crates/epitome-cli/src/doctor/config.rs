@@ -1,0 +1,87 @@
+//! Checks of the configuration: its files, its variables, and every profile that they make.
+
+use epitome::{ConfigError, Format};
+
+use super::{Finding, Patient};
+use crate::text::grouped;
+
+/// Whether the files and variables can be used, and which files were read.
+pub(super) fn files(patient: &Patient) -> Vec<Finding> {
+    const ABOUT: &str = "config";
+    const REMEDY: &str = "correct it; `epitome config schema` says what may stand there";
+    match &patient.fault {
+        Some(ConfigError::Invalid(problems)) => {
+            let fail =
+                |problem: &epitome::Problem| Finding::fail(ABOUT, problem.to_string(), REMEDY);
+            problems.iter().map(fail).collect()
+        }
+        Some(error) => {
+            vec![Finding::fail(ABOUT, error.to_string(), "name a file that can be read")]
+        }
+        None => {
+            let files = patient.config.files().iter().map(|path| path.display().to_string());
+            let files: Vec<_> = files.collect();
+            let found = match files.is_empty() {
+                true => "no epitome.toml here or upwards, nor in your folder".to_owned(),
+                false => format!("read {}", files.join(", then ")),
+            };
+            vec![Finding::ok(ABOUT, found)]
+        }
+    }
+}
+
+/// Whether variables that begin as ours do mean anything.
+pub(super) fn variables(patient: &Patient) -> Vec<Finding> {
+    let finding = |name: &String| {
+        let found = format!("{name} is set and says nothing to this program");
+        Finding::warn("variable", found, "unset it, unless another program reads it")
+    };
+    patient.config.unused().iter().map(finding).collect()
+}
+
+/// Whether each profile can be used, the chosen one above all.
+pub(super) fn profiles(patient: &Patient) -> Vec<Finding> {
+    const ABOUT: &str = "profile";
+    let config = &patient.config;
+    let fail = |error: ConfigError| {
+        let remedy = match &error {
+            ConfigError::Invalid(_) => "correct it; `epitome config show` shows what is in force",
+            _ => "choose one of these with `--profile`",
+        };
+        Finding::fail(ABOUT, error.to_string(), remedy)
+    };
+    let chosen = match config.chosen() {
+        Ok(profile) => {
+            let hash: String = profile.config().chars().take(11).collect();
+            Finding::ok(ABOUT, format!("{}, options {hash}", profile.name()))
+        }
+        Err(error) => fail(error),
+    };
+    let others = config.profiles().into_iter().filter(|name| name != config.chosen_name());
+    let others = others.filter_map(|name| config.profile(&name).err().map(fail));
+    [chosen].into_iter().chain(others).collect()
+}
+
+/// What is assumed of a model's window where nobody states it.
+pub(super) fn window(patient: &Patient) -> Vec<Finding> {
+    const ABOUT: &str = "window";
+    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+    let stated = |what: &str, tokens: u64| {
+        vec![Finding::ok(
+            ABOUT,
+            format!("{what} of {} tokens, stated by the profile", grouped(tokens)),
+        )]
+    };
+    match profile.window() {
+        epitome::Window::Size(size) => return stated("a size", size),
+        epitome::Window::Limit(limit) => return stated("a limit", limit),
+        epitome::Window::Guessed => {}
+    }
+    let guess = |format| grouped(profile.guessed_limit(format));
+    let found = format!(
+        "guessed where it is not stated: {} tokens for anthropic, {} for openai",
+        guess(Format::Anthropic),
+        guess(Format::OpenAi)
+    );
+    vec![Finding::ok(ABOUT, found + "; `--limit` or `--size` state it")]
+}

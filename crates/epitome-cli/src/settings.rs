@@ -1,0 +1,113 @@
+//! What a verb goes by: the configuration, with the verb's own flags as its last layer.
+//!
+//! Invariant: what the environment and the folder say is read here and nowhere else; a verb asks
+//! the configuration, never a flag that a key stands for.
+
+use std::path::{Path, PathBuf};
+
+use epitome::{Config, ConfigError, Sources};
+use epitome_lab::Prices;
+
+use crate::fault::Fault;
+use crate::files;
+
+/// The largest price table that is read, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// Whose configuration.
+#[derive(clap::Args)]
+pub(crate) struct ConfigFlags {
+    /// The configuration, in place of the nearest epitome.toml upwards
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Which profile, and whose configuration.
+#[derive(clap::Args)]
+pub(crate) struct ProfileFlags {
+    /// The profile: its numbers, texts and name in the store [default: as configured, or `default`]
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    #[command(flatten)]
+    config: ConfigFlags,
+}
+
+impl ConfigFlags {
+    /// The configuration, with what `set` adds.
+    pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
+        Ok(Config::load(set(self.sources()?))?)
+    }
+
+    fn sources(&self) -> Result<Sources, ConfigError> {
+        let sources = Sources::of_user(std::env::vars_os())?;
+        match (&self.config, std::env::current_dir()) {
+            (Some(file), _) => sources.file(file),
+            (None, Ok(folder)) => sources.project(&folder),
+            // A folder that is gone belongs to no project.
+            (None, Err(_)) => Ok(sources),
+        }
+    }
+}
+
+impl ProfileFlags {
+    /// The configuration, with these flags and those that `set` adds.
+    pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
+        self.config.load(|sources| set(self.set(sources)))
+    }
+
+    /// The configuration; where it cannot be used, what is built in, and why.
+    pub(crate) fn load_or_built_in(
+        &self,
+        set: impl Fn(Sources) -> Sources,
+    ) -> Result<(Config, Option<ConfigError>), Fault> {
+        let sources = self.config.sources().map(|sources| set(self.set(sources)));
+        match sources.and_then(Config::load) {
+            Ok(config) => Ok((config, None)),
+            Err(error) => {
+                let built_in = Sources::built_in(std::env::vars_os());
+                Ok((Config::load(set(built_in))?, Some(error)))
+            }
+        }
+    }
+
+    fn set(&self, sources: Sources) -> Sources {
+        match &self.profile {
+            Some(name) => sources.flag("--profile", "default_profile", name.as_str()),
+            None => sources,
+        }
+    }
+}
+
+/// Sets a path from a flag, where it was given.
+pub(crate) fn path(sources: Sources, flag: &str, key: &str, path: Option<&Path>) -> Sources {
+    match path {
+        Some(path) => sources.flag(flag, key, &*path.to_string_lossy()),
+        None => sources,
+    }
+}
+
+/// Sets a text of the profile from a flag, where it was given.
+pub(crate) fn text(sources: Sources, flag: &str, key: &str, text: Option<&str>) -> Sources {
+    match text {
+        Some(text) => sources.flag_of_profile(flag, key, text),
+        None => sources,
+    }
+}
+
+/// Sets a number of the profile from a flag, where it was given.
+pub(crate) fn number(sources: Sources, flag: &str, key: &str, number: Option<u64>) -> Sources {
+    match number {
+        Some(number) => sources.flag_of_profile(flag, key, number),
+        None => sources,
+    }
+}
+
+/// What tokens cost: the shipped table, with the one that the configuration names before it.
+pub(crate) fn prices(config: &Config) -> Result<Prices, Fault> {
+    let prices = Prices::default();
+    let Some(path) = config.prices() else { return Ok(prices) };
+    let name = path.display();
+    let text = String::from_utf8(files::read(Some(path), MOST)?)
+        .map_err(|_| Fault::unreadable(format!("{name}: is no text in UTF-8")))?;
+    prices.extended(&text).map_err(|error| Fault::unreadable(format!("{name}: {error}")))
+}

@@ -1,0 +1,228 @@
+//! Whether a layer says only what may be said.
+//!
+//! Invariant: the schema decides, so what it promises is what is taken. It understands every
+//! keyword that the schema uses; a test holds the two together.
+
+use epitome_store::nearest;
+use figment::value::{Dict, Value};
+use serde_json::{Map, Value as Json};
+
+/// The words of an answer are cut here, in characters.
+const QUOTED: usize = 60;
+
+/// A schema, and how to find one's way in it.
+pub(crate) struct Schema(Json);
+
+/// Something that may not be said: at which key, and why.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Breach {
+    pub(crate) path: Vec<String>,
+    pub(crate) what: String,
+}
+
+impl Schema {
+    /// The schema of `epitome.toml`.
+    pub(crate) fn new() -> Self {
+        Self(super::declared::schema())
+    }
+
+    /// Everything in a layer that may not be said.
+    pub(crate) fn breaches(&self, layer: &Dict) -> Vec<Breach> {
+        let mut breaches = Vec::new();
+        self.table(&self.0, &mut Vec::new(), layer, &mut breaches);
+        breaches
+    }
+
+    /// What may stand at a path.
+    ///
+    /// # Errors
+    ///
+    /// The breach, where there is no such key.
+    pub(crate) fn at(&self, path: &[String]) -> Result<&Json, Breach> {
+        let mut node = self.resolved(&self.0);
+        for (depth, key) in path.iter().enumerate() {
+            node = self.child(node, key).ok_or_else(|| {
+                let path = path[..=depth].to_vec();
+                let what = unknown(&path, node);
+                Breach { path, what }
+            })?;
+        }
+        Ok(node)
+    }
+
+    /// The keys that stand at the top.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        names(&self.0)
+    }
+
+    /// Every value that may be set below a key, in the order of their declaration.
+    pub(crate) fn leaves(&self, path: &[&str]) -> Vec<String> {
+        let path: Vec<_> = path.iter().map(|&key| key.to_owned()).collect();
+        let mut leaves = Vec::new();
+        if let Ok(node) = self.at(&path) {
+            self.collect(node, "", &mut leaves);
+        }
+        leaves
+    }
+
+    fn collect(&self, node: &Json, path: &str, leaves: &mut Vec<String>) {
+        for key in names(node) {
+            let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            match self.child(node, key) {
+                Some(child) if is_table(child) => self.collect(child, &path, leaves),
+                _ => leaves.push(path),
+            }
+        }
+    }
+
+    fn resolved<'s>(&'s self, node: &'s Json) -> &'s Json {
+        let target = node.get("$ref").and_then(Json::as_str);
+        target.and_then(|target| self.0.pointer(target.trim_start_matches('#'))).unwrap_or(node)
+    }
+
+    fn child<'s>(&'s self, node: &'s Json, key: &str) -> Option<&'s Json> {
+        let named = node.get("properties").and_then(|named| named.get(key));
+        let any = || node.get("additionalProperties").filter(|any| any.is_object());
+        named.or_else(any).map(|child| self.resolved(child))
+    }
+
+    fn table(&self, node: &Json, path: &mut Vec<String>, dict: &Dict, out: &mut Vec<Breach>) {
+        for (key, value) in dict {
+            path.push(key.clone());
+            match self.child(node, key) {
+                Some(child) => self.value(child, path, value, out),
+                None => out.push(Breach { path: path.clone(), what: unknown(path, node) }),
+            }
+            path.pop();
+        }
+    }
+
+    fn value(&self, node: &Json, path: &mut Vec<String>, value: &Value, out: &mut Vec<Breach>) {
+        match value {
+            Value::Dict(_, dict) if is_table(node) => self.table(node, path, dict, out),
+            _ if self.allows(node, value) => {}
+            _ => {
+                let expected = self.expected(node);
+                let what = format!("`{}` is {}; expected {expected}", path.join("."), said(value));
+                out.push(Breach { path: path.clone(), what });
+            }
+        }
+    }
+
+    /// Whether a value that is no table may stand here.
+    fn allows(&self, node: &Json, value: &Value) -> bool {
+        match (kind(node), value) {
+            ("string", Value::String(_, text)) => {
+                choices(node).is_none_or(|names| names.iter().any(|name| name == text))
+            }
+            ("boolean", Value::Bool(..)) => true,
+            ("integer", Value::Num(_, number)) => {
+                number.to_i128().is_some_and(|number| is_within(node, number as f64))
+            }
+            ("number", Value::Num(_, number)) => {
+                let number = number.to_f64().or_else(|| Some(number.to_i128()? as f64));
+                number.is_some_and(|number| is_within(node, number))
+            }
+            ("array", Value::Array(_, items)) => {
+                let one = node.get("items").map(|one| self.resolved(one));
+                one.is_none_or(|one| items.iter().all(|item| self.allows(one, item)))
+            }
+            _ => false,
+        }
+    }
+
+    /// What may stand here, in words.
+    fn expected(&self, node: &Json) -> String {
+        match kind(node) {
+            "string" => match choices(node) {
+                Some(names) => {
+                    let names = names.iter().filter_map(Json::as_str);
+                    format!("one of \"{}\"", names.collect::<Vec<_>>().join("\", \""))
+                }
+                None => "a text".to_owned(),
+            },
+            "boolean" => "true or false".to_owned(),
+            "integer" => format!("a whole number{}", range(node)),
+            "number" => format!("a number{}", range(node)),
+            "array" => match node.get("items").map(|one| self.expected(self.resolved(one))) {
+                Some(one) => format!("a list, each {one}"),
+                None => "a list".to_owned(),
+            },
+            _ => {
+                let names: Vec<_> = names(node).collect();
+                match names.is_empty() {
+                    true => "a table for each name".to_owned(),
+                    false => format!("a table of `{}`", names.join("`, `")),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a table stands here, whose values have keys of their own.
+pub(crate) fn is_table(node: &Json) -> bool {
+    kind(node) == "object"
+}
+
+/// Whether any text is taken as it is.
+pub(crate) fn is_text(node: &Json) -> bool {
+    kind(node) == "string"
+}
+
+fn kind(node: &Json) -> &str {
+    node.get("type").and_then(Json::as_str).unwrap_or_default()
+}
+
+fn names(node: &Json) -> impl Iterator<Item = &str> {
+    let named = node.get("properties").and_then(Json::as_object);
+    named.into_iter().flat_map(Map::keys).map(String::as_str)
+}
+
+fn choices(node: &Json) -> Option<&Vec<Json>> {
+    node.get("enum").and_then(Json::as_array)
+}
+
+fn bounds(node: &Json) -> [Option<f64>; 2] {
+    ["minimum", "maximum"].map(|name| node.get(name).and_then(Json::as_f64))
+}
+
+/// Whether a number is finite and inside the bounds. Bounds are small, so that nothing is lost in
+/// the comparison.
+fn is_within(node: &Json, number: f64) -> bool {
+    let [least, most] = bounds(node);
+    number.is_finite()
+        && least.is_none_or(|least| number >= least)
+        && most.is_none_or(|most| number <= most)
+}
+
+fn range(node: &Json) -> String {
+    match bounds(node) {
+        [Some(least), Some(most)] => format!(" from {least} to {most}"),
+        [Some(least), None] => format!(" from {least} on"),
+        [None, Some(most)] => format!(" up to {most}"),
+        [None, None] => String::new(),
+    }
+}
+
+fn unknown(path: &[String], table: &Json) -> String {
+    let key = path.last().map_or("", String::as_str);
+    let names: Vec<_> = names(table).collect();
+    let hint = match nearest(key, names.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if names.is_empty() => "a value of this kind has no keys".to_owned(),
+        None => format!("there is `{}`", names.join("`, `")),
+    };
+    format!("unknown key `{}`; {hint}", path.join("."))
+}
+
+/// A value as it is quoted in a message.
+pub(crate) fn said(value: &Value) -> String {
+    if let Value::Dict(..) = value {
+        return "a table".to_owned();
+    }
+    let text = serde_json::to_string(value).unwrap_or_default();
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

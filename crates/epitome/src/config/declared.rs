@@ -1,0 +1,100 @@
+//! The keys of `epitome.toml`.
+//!
+//! Invariant: what a file or variable may say is declared here and in the options of a profile, and
+//! nowhere else: the schema, the check and the reading follow from it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use epitome_store::Durability;
+use schemars::JsonSchema;
+use schemars::transform::{RecursiveTransform, Transform};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::profile::Options;
+
+/// The configuration of Epitome. Every key may be left out; what is not said here is inherited
+/// from the user's own file, and at last from what is built in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(title = "epitome.toml")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The profile for those who choose none.
+    pub(crate) default_profile: String,
+    /// The store of the journal and of `recall`. A path is relative to the file that names it.
+    pub(crate) store: Option<PathBuf>,
+    /// What survives a power cut: `normal` keeps the store sound and may lose the newest records,
+    /// `full` waits for the disk every time.
+    pub(crate) durability: DurabilityName,
+    /// A price table of one's own, in TOML. A path is relative to the file that names it.
+    pub(crate) prices: Option<PathBuf>,
+    /// Profiles, by name.
+    #[serde(default)]
+    #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
+    pub(crate) profile: BTreeMap<String, Table>,
+}
+
+/// A profile: what it does differently from the one that it inherits from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    /// The profile that says what this one does not; `default` unless told otherwise.
+    #[expect(
+        dead_code,
+        reason = "declared for the schema; it says what is read, and in what order"
+    )]
+    pub(crate) inherits: Option<String>,
+    /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.
+    pub(crate) model: Option<String>,
+    /// The context size chosen, in tokens; the prompt may take a share of it. Either this or
+    /// `limit`.
+    #[schemars(range(min = 1))]
+    pub(crate) size: Option<u64>,
+    /// The largest prompt that the provider accepts, in tokens. Either this or `size`.
+    #[schemars(range(min = 1))]
+    pub(crate) limit: Option<u64>,
+    pub(crate) options: Options,
+}
+
+/// [`Durability`], as TOML spells it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum DurabilityName {
+    Normal,
+    Full,
+}
+
+impl From<DurabilityName> for Durability {
+    fn from(name: DurabilityName) -> Self {
+        match name {
+            DurabilityName::Normal => Durability::Normal,
+            DurabilityName::Full => Durability::Full,
+        }
+    }
+}
+
+/// The JSON schema of `epitome.toml`.
+pub(crate) fn schema() -> Json {
+    let mut schema = schemars::schema_for!(Settings);
+
+    RecursiveTransform(partial).transform(&mut schema);
+    schema.to_value()
+}
+
+/// A file says any part of the whole, TOML has no null, and a description is one paragraph.
+fn partial(schema: &mut schemars::Schema) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.retain(|word, _| !["required", "default"].contains(&word.as_str()));
+    if let Some(Json::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [one] = &mut **types {
+            let one = one.take();
+            schema.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Json::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
+}

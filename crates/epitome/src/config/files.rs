@@ -1,0 +1,40 @@
+//! The only place of the facade that reads files: those of the configuration.
+//!
+//! Invariant: nothing is written, and a file that is not there is no error unless it was named.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::ConfigError;
+
+/// How the file is called, in the user's folder and in a project's.
+pub(crate) const NAME: &str = "epitome.toml";
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// When there is none, or it is no text.
+#[expect(clippy::disallowed_methods, reason = "the configuration is read here and nowhere else")]
+pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let cause = match error.kind() {
+            ErrorKind::NotFound => "no such file; `--config` names an epitome.toml".to_owned(),
+            ErrorKind::IsADirectory => "is a folder; expected an epitome.toml".to_owned(),
+            ErrorKind::InvalidData => "is no text in UTF-8".to_owned(),
+            ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            _ => error.to_string(),
+        };
+        ConfigError::Unreadable { file: path.display().to_string(), cause }
+    })
+}
+
+/// The nearest file of a project, from a folder upwards.
+pub(crate) fn nearest(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+}
+
+/// Whether two paths lead to the same file.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

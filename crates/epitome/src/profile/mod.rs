@@ -1,0 +1,179 @@
+//! Profiles: the numbers and texts of a compression, by name.
+//!
+//! Invariant: no number stands in the code; a profile is read from TOML as a whole, and what was
+//! read is sound. Made by the configuration, read by the compressor.
+
+mod options;
+
+use epitome_kernel::{ArriveOptions, CachePrices, CompressOptions, Envelope, Texts};
+use epitome_types::ContentId;
+
+pub(crate) use self::options::{Contradiction, Options};
+use crate::config::{Config, ConfigError, Sources};
+use crate::session::Redaction;
+use crate::target::Window;
+
+/// The profiles that are compiled in: name and options.
+pub(crate) const SHIPPED: [(&str, &str); 1] =
+    [("default", include_str!("../../../../policies/default/options.toml"))];
+
+/// The hook that is asked for a plan, as reports name it.
+const HOOK: &str = "plan";
+
+/// The numbers and texts of a compression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    pub(crate) name: String,
+    pub(crate) options: Options,
+    pub(crate) redaction: Redaction,
+    pub(crate) model: Option<String>,
+    pub(crate) window: Window,
+}
+
+impl Profile {
+    /// The names of the profiles that are compiled in.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.into_iter().map(|(name, _)| name)
+    }
+
+    /// A profile that is compiled in, whatever any file or variable says.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<Self, ConfigError> {
+        Config::load(Sources::default())?.profile(name)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The model that it counts tokens as, unless the host says otherwise.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The window that it states, unless the host says otherwise.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// What it takes a cached token to cost, against one that is not (hazard 14).
+    pub fn cache_prices(&self) -> CachePrices {
+        CachePrices { read: self.options.cache.read, write: self.options.cache.write }
+    }
+
+    /// The hash of its effective options, overrides included: equal options, equal hash.
+    pub fn config(&self) -> String {
+        // Debug prints every field, and unlike a serialiser it cannot fail.
+        format!("b3:{}", ContentId::of(&format!("{:?}", self.options)))
+    }
+
+    /// How large results are made smaller on arrival under a limit, in tokens.
+    pub(crate) fn arrive(&self, limit: u64) -> ArriveOptions {
+        let Options { arrive, compress, texts, .. } = &self.options;
+        let share = |share: f64| (limit as f64 * share) as u64;
+        ArriveOptions {
+            digest_from: arrive.digest_from,
+            digest_share: arrive.digest_share,
+            offload_above: arrive.offload_above.min(share(arrive.offload_share)),
+            preview: arrive.preview.min(share(arrive.preview_share)),
+            exempt: arrive.exempt.clone(),
+            marker: texts.stored.marker.clone(),
+            passage_bytes: compress.passage_bytes,
+        }
+    }
+
+    /// What the kernel is told. Texts name a way back only where something is `stored`
+    /// (hazard 19).
+    pub(crate) fn compress(&self, stored: bool, envelope: Envelope) -> CompressOptions {
+        let Options { compress, texts, .. } = &self.options;
+        let words = if stored { &texts.stored } else { &texts.bare };
+        CompressOptions {
+            keep_recent_share: compress.keep_recent_share,
+            keep_recent_slack: compress.keep_recent_slack,
+            keep_recent_messages: compress.keep_recent_messages,
+            minimum_gain: compress.minimum_gain,
+            digest_tokens: compress.digest_tokens,
+            style: compress.style.into(),
+            passages: stored,
+            passage_bytes: compress.passage_bytes,
+            ladder: compress.ladder.iter().copied().map(Into::into).collect(),
+            texts: Texts {
+                label: words.label.clone(),
+                label_short: words.label_short.clone(),
+                label_share: compress.label_share,
+                marker: words.marker.clone(),
+                stub: words.stub.clone(),
+                line_chars: compress.line_chars,
+            },
+            envelope,
+            policy: self.name.clone(),
+            hook: HOOK.to_owned(),
+        }
+    }
+}
+
+/// The profile for those who choose none.
+impl Default for Profile {
+    #[expect(clippy::expect_used, reason = "the text is compiled in, and a test parses it")]
+    fn default() -> Self {
+        Self::shipped("default").expect("the options of a shipped profile are sound")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_count::VocabularyCounter;
+    use epitome_kernel::Counter;
+
+    use super::options::Words;
+    use super::*;
+
+    #[test]
+    fn shipped_profiles_are_sound() {
+        for name in Profile::names() {
+            assert_eq!(Profile::shipped(name).map(|profile| profile.name), Ok(name.to_owned()));
+        }
+        let check = |name, expected: &str| {
+            assert_eq!(Profile::shipped(name).unwrap_err().to_string(), expected);
+        };
+        check("defualt", "unknown profile `defualt`; did you mean `default`?");
+        check("other", "unknown profile `other`; there is `default`");
+    }
+
+    /// They are paid for with every request; an id is 3 to 8 tokens of them.
+    #[test]
+    fn labels_are_short() {
+        let texts = Profile::default().options.texts;
+        for label in [&texts.stored.label, &texts.bare.label] {
+            let ids = (0..200).map(|number| ContentId::of(&format!("{number}")).short());
+            let labels = ids.map(|id| label.replace("{id}", &id));
+            let tokens: u64 = labels.map(|label| VocabularyCounter::default().count(&label)).sum();
+            assert!(tokens <= 14 * 200, "{label}: {} on average", tokens as f64 / 200.0);
+        }
+    }
+
+    #[test]
+    fn only_what_is_stored_names_a_way_back() {
+        let texts = Profile::default().options.texts;
+        let Words { label, label_short, marker, stub } = &texts.stored;
+        assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
+        assert!(label_short.contains("{id}"));
+        let Words { label, label_short, marker, stub } = &texts.bare;
+        let bare = [label, label_short, marker, stub];
+        assert!(bare.iter().all(|text| !text.contains("recall") && !text.contains("{id}")));
+    }
+
+    #[test]
+    fn the_hash_tells_options_apart() {
+        let (one, same) = (Profile::default(), Profile::default());
+        assert_eq!(one.config(), same.config());
+        assert!(one.config().starts_with("b3:"));
+        let mut other = Profile::default();
+        other.options.compress.keep_recent_messages = Some(4);
+        assert_ne!(one.config(), other.config());
+    }
+}

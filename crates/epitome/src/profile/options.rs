@@ -1,0 +1,259 @@
+//! The numbers and texts of a profile, as TOML spells them.
+//!
+//! Invariant: these structs are the one declaration of the options. What `options.toml` must hold,
+//! what `epitome.toml` may hold, what its schema says and what is refused all follow from them;
+//! none has a value here.
+
+use epitome_kernel::Rung;
+use epitome_types::Style;
+use epitome_wire::Format;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Any part of the options of a profile; what is left out is inherited.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
+    pub(crate) trigger: Trigger,
+    pub(crate) limit: Limit,
+    pub(crate) cache: Cache,
+    pub(crate) arrive: Arrive,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) redact: Redact,
+    pub(crate) compress: Compress,
+    pub(crate) texts: Wording,
+}
+
+/// Two options that cannot both hold.
+pub(crate) struct Contradiction {
+    /// Their keys.
+    pub(crate) keys: [&'static str; 2],
+    /// Why not, and what to do.
+    pub(crate) why: &'static str,
+}
+
+impl Options {
+    /// What cannot hold together, where each for itself may.
+    pub(crate) fn contradiction(&self) -> Option<Contradiction> {
+        (self.trigger.soft < self.trigger.target).then_some(Contradiction {
+            keys: ["trigger.soft", "trigger.target"],
+            why: "a prompt would be compressed to more than it takes; raise `soft` or lower `target`",
+        })
+    }
+}
+
+/// When a prompt is compressed without being told to.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trigger {
+    /// Share of the limit from which on a live conversation warns.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) warn: f64,
+    /// Share of the limit from which on a conversation is compressed when no budget is given; a
+    /// live one only once that pays.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) soft: f64,
+    /// Share of the limit that it is compressed to then; at most `soft`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) target: f64,
+}
+
+/// How large a prompt may be.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limit {
+    /// Share of a context size that is left to the prompt.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) size_share: f64,
+    /// Tokens of the limit that a live conversation leaves to the answer.
+    pub(crate) reserve: u64,
+    /// The most of the limit that the reserve may be, as a share.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) reserve_share: f64,
+    /// Limit in tokens for requests to Anthropic where nobody states one; never enforced.
+    #[schemars(range(min = 1))]
+    pub(crate) anthropic: u64,
+    /// Limit in tokens for OpenAI-compatible requests where nobody states one; never enforced.
+    #[schemars(range(min = 1))]
+    pub(crate) openai: u64,
+}
+
+impl Limit {
+    /// What is guessed for a provider's format, in tokens (SPEC 4.6).
+    pub(crate) fn guess(&self, format: Format) -> u64 {
+        match format.nearest() {
+            Format::Anthropic => self.anthropic,
+            _ => self.openai,
+        }
+    }
+}
+
+// Hazard 14.
+/// What a token costs that the provider has cached, where one that it has not costs 1.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cache {
+    /// What a token costs that is read from the cache.
+    #[schemars(range(min = 0.0))]
+    pub(crate) read: f64,
+    /// What a token costs that is written to it.
+    #[schemars(range(min = 0.0))]
+    pub(crate) write: f64,
+}
+
+/// What is made smaller before it is first sent.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arrive {
+    /// Tokens of a tool result from which on a digest is tried.
+    pub(crate) digest_from: u64,
+    /// The most of its original that a digest may take, as a share.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) digest_share: f64,
+    /// Tokens above which a tool result never stays whole.
+    pub(crate) offload_above: u64,
+    /// The same as a share of the limit, where that is less.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) offload_share: f64,
+    /// Tokens that stay of such a result.
+    pub(crate) preview: u64,
+    /// The same as a share of the limit, where that is less.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) preview_share: f64,
+    /// Words of a call whose result stays as it is.
+    pub(crate) exempt: Vec<String>,
+}
+
+/// Restore points that nobody asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snapshots {
+    /// Whether one is made before each compression.
+    pub(crate) auto: bool,
+    /// How many of them a session keeps.
+    pub(crate) keep: usize,
+}
+
+/// What is never recorded.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Redact {
+    /// Regular expressions; what they match is masked before anything is recorded.
+    pub(crate) patterns: Vec<String>,
+}
+
+/// How a prompt is compressed.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compress {
+    /// Whether a summary is made of the words that were said or of shortened prose.
+    pub(crate) style: StyleName,
+    /// Share of the room beside what is pinned that the newest messages fill.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) keep_recent_share: f64,
+    /// By how much of that share they may be more or less, so that the oldest exchange of them
+    /// stays or leaves whole.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) keep_recent_slack: f64,
+    /// The number of newest messages to leave alone, in place of the share.
+    pub(crate) keep_recent_messages: Option<usize>,
+    /// The least tokens that a text among the newest is digested into.
+    pub(crate) digest_tokens: u64,
+    /// The most of a checkpoint's room that `label` may take, else it is `label_short`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) label_share: f64,
+    /// Share of the prompt; a compression that frees less says so in a warning.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) minimum_gain: f64,
+    /// The largest piece for search, in bytes, where the summariser has not cut the pieces itself.
+    #[schemars(range(min = 1))]
+    pub(crate) passage_bytes: usize,
+    /// The most characters that a line about a message quotes from it.
+    #[schemars(range(min = 1))]
+    pub(crate) line_chars: usize,
+    /// What is tried, in order, when a summary does not fit.
+    pub(crate) ladder: Vec<RungName>,
+}
+
+/// What the model reads where something left.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wording {
+    /// When it is kept in a store.
+    pub(crate) stored: Words,
+    /// Without a store; these name no way back, since there is none.
+    pub(crate) bare: Words,
+}
+
+/// The texts that stand where something left.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Words {
+    /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
+    pub(crate) label: String,
+    /// Opens it where `label` would take more than its share of the room.
+    pub(crate) label_short: String,
+    /// Stands where a text was shortened; `{lines}`, `{tokens}` and `{id}` are filled in.
+    pub(crate) marker: String,
+    /// Stands for a tool exchange; `{call}`, `{tokens}` and `{id}` are filled in.
+    pub(crate) stub: String,
+}
+
+// The names below have no comments of their own: their schema is then one list.
+
+/// How a summary is worded.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum StyleName {
+    Verbatim,
+    Brief,
+}
+
+impl From<StyleName> for Style {
+    fn from(name: StyleName) -> Self {
+        match name {
+            StyleName::Verbatim => Style::Verbatim,
+            StyleName::Brief => Style::Brief,
+        }
+    }
+}
+
+impl From<Style> for StyleName {
+    fn from(style: Style) -> Self {
+        match style {
+            Style::Verbatim => StyleName::Verbatim,
+            Style::Brief => StyleName::Brief,
+        }
+    }
+}
+
+/// One rung of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RungName {
+    Results,
+    Inputs,
+    Stubs,
+    Lower,
+    Merge,
+    FoldUser,
+    Chunks,
+    SmallerTail,
+}
+
+impl From<RungName> for Rung {
+    fn from(name: RungName) -> Self {
+        match name {
+            RungName::Results => Rung::Results,
+            RungName::Inputs => Rung::Inputs,
+            RungName::Stubs => Rung::Stubs,
+            RungName::Lower => Rung::Lower,
+            RungName::Merge => Rung::Merge,
+            RungName::FoldUser => Rung::FoldUser,
+            RungName::Chunks => Rung::Chunks,
+            RungName::SmallerTail => Rung::SmallerTail,
+        }
+    }
+}
