@@ -3,6 +3,7 @@
 //!
 //! [`Replay`] plays one recorded conversation through a live session as its client would have:
 //! every turn sends the whole history again. [`scan`] does so for many, in parallel, and adds up.
+//! [`ab`] puts several strategies beside each other and asks what their prompts still say.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -33,6 +34,7 @@
 //! Invariant: a result depends on the recording, the setup and what the store held before; a scan
 //! gives its results in the order of the files, whatever ran first. Called by the command line.
 
+mod ab;
 mod corpus;
 mod cost;
 mod facts;
@@ -47,6 +49,10 @@ mod sent;
 mod setup;
 mod turn;
 
+pub use ab::{
+    Bench, Compared, Comparison, Estimate, Group, Means, Played, Row, Score, Strategy,
+    Summary as AbSummary, ab,
+};
 pub use corpus::at_share;
 pub use cost::Traffic;
 pub use facts::lost;

@@ -1,0 +1,262 @@
+//! Strategies beside each other: the same conversations, the same questions, the same budget.
+//!
+//! Invariant: every pair of a strategy and a conversation has a store of its own and depends on no
+//! other pair; rows stand in the order of the files and strategies, whatever ran first.
+
+mod case;
+mod derive;
+mod names;
+mod questions;
+mod row;
+mod said;
+mod score;
+mod strategy;
+mod summary;
+mod truncate;
+mod words;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use epitome::{Archive, Counter, Store, StoreError};
+
+pub use row::{Group, Row};
+pub use score::Score;
+pub use strategy::{Played, Strategy};
+pub use summary::{Estimate, Means, Summary};
+
+use crate::find::{Candidates, Skipped};
+use crate::{Setup, files};
+use case::{Case, Read};
+use row::Judged;
+
+/// What is compared, and how.
+pub struct Comparison {
+    /// The strategies, in the order of the rows.
+    pub strategies: Vec<Strategy>,
+    /// Budget, window and model of all of them; its profile gives the baselines their numbers.
+    pub setup: Setup,
+    /// Where a recording without questions is cut, as a share of its tokens.
+    pub cut: f64,
+    /// Conversations at a time; as many as there are cores unless told otherwise.
+    pub threads: Option<NonZero<usize>>,
+    /// The largest file that is read, in bytes.
+    pub max_input: u64,
+}
+
+/// What a host does for a comparison. Everything is called from several threads at once.
+pub trait Bench: Sync {
+    /// Keeps what leaves a prompt.
+    type Store: Archive + Store + 'static;
+
+    /// An empty store for a pair.
+    ///
+    /// # Errors
+    ///
+    /// When there can be none.
+    fn store(&self, profile: &str, id: &str) -> Result<Arc<Self::Store>, StoreError>;
+
+    /// The row of a pair that was finished before under this key: same input, questions, options
+    /// and version.
+    fn known(&self, key: &str, profile: &str, id: &str) -> Option<Row>;
+
+    /// A pair is done, with the prompt that is sent in the end, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// One line that says why it cannot be written down; the comparison ends with it.
+    fn done(&self, key: &str, row: &Row, prompt: Option<&[u8]>) -> Result<(), String>;
+
+    /// So many pairs are done by now, of so many; one of them was the conversation `id`.
+    fn progress(&self, done: usize, of: usize, id: &str);
+
+    /// Milliseconds since some moment.
+    fn now(&self) -> f64;
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// All pairs, by conversation.
+    pub rows: Vec<Row>,
+    /// The means of each strategy, in the order of the strategies.
+    pub summaries: Vec<Summary>,
+    /// Files that hold no conversation, or nothing to ask.
+    pub skipped: Vec<Skipped>,
+    /// Pairs that failed: a fault of this program, or of the disk.
+    pub failed: Vec<Skipped>,
+}
+
+/// Compares strategies on the candidates.
+pub fn ab<B: Bench>(candidates: Candidates, comparison: &Comparison, bench: &B) -> Compared {
+    let Candidates { files, mut skipped } = candidates;
+    let files: Vec<_> = files.into_iter().filter(|file| !case::is_questions(file)).collect();
+    let ids = ids(&files);
+    let work = Work { comparison, bench, counter: strategy::counter(), done: AtomicUsize::new(0) };
+    let mut out = Compared::default();
+    for (file, outcome) in files.iter().zip(work.all(&files, &ids)) {
+        match outcome {
+            Outcome::Rows(rows) => out.rows.extend(rows),
+            Outcome::Skipped(reason) => skipped.push(Skipped { file: file.clone(), reason }),
+            Outcome::Failed(reason) => out.failed.push(Skipped { file: file.clone(), reason }),
+        }
+    }
+    out.skipped = skipped;
+    let summary = |strategy: &Strategy| {
+        let rows: Vec<_> = out.rows.iter().filter(|row| row.profile == strategy.name()).collect();
+        Summary::of(strategy.name(), &strategy.config(), &rows)
+    };
+    out.summaries = comparison.strategies.iter().map(summary).collect();
+    out
+}
+
+/// A name for each file; of the same ones the second is numbered.
+fn ids(files: &[PathBuf]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let id = |file: &PathBuf| {
+        let name = case::name(file);
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 { name } else { format!("{name}-{count}") }
+    };
+    files.iter().map(id).collect()
+}
+
+/// What became of one file.
+enum Outcome {
+    Rows(Vec<Row>),
+    Skipped(String),
+    Failed(String),
+}
+
+struct Work<'a, B> {
+    comparison: &'a Comparison,
+    bench: &'a B,
+    counter: Arc<dyn Counter>,
+    done: AtomicUsize,
+}
+
+impl<B: Bench> Work<'_, B> {
+    /// The outcomes, in the order of the files.
+    fn all(&self, files: &[PathBuf], ids: &[String]) -> Vec<Outcome> {
+        let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let threads = self.comparison.threads.unwrap_or_else(cores).get().min(files.len());
+        // The largest first, so that no thread is left alone with one at the end.
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        order.sort_by_key(|&place| Reverse(files::size(&files[place])));
+        let next = AtomicUsize::new(0);
+        let outcomes = Mutex::new(Vec::with_capacity(files.len()));
+        let work = || {
+            while let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let outcome = self.one(&files[place], &ids[place], files.len());
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
+            }
+        };
+        thread::scope(|scope| {
+            (0..threads).for_each(|_| _ = scope.spawn(work));
+        });
+        let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        outcomes.sort_unstable_by_key(|(place, _)| *place);
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn one(&self, file: &std::path::Path, id: &str, files: usize) -> Outcome {
+        let strategies = &self.comparison.strategies;
+        let told = AtomicUsize::new(0);
+        let tell = || {
+            told.fetch_add(1, Ordering::Relaxed);
+            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+            self.bench.progress(done, files * strategies.len(), id);
+        };
+        let outcome = self.rows(file, id, &tell);
+        (told.load(Ordering::Relaxed)..strategies.len()).for_each(|_| tell());
+        outcome
+    }
+
+    fn rows(&self, file: &std::path::Path, id: &str, tell: &dyn Fn()) -> Outcome {
+        let Comparison { strategies, cut, max_input, .. } = self.comparison;
+        let read = match Read::from(file, *max_input) {
+            Ok(read) => read,
+            Err(reason) => return Outcome::Skipped(one_line(&reason)),
+        };
+        // Only what is not known yet needs the questions.
+        let mut case = None;
+        let mut rows = Vec::with_capacity(strategies.len());
+        for strategy in strategies {
+            let key = self.key(strategy, &read, id);
+            let row = match self.bench.known(&key, strategy.name(), id) {
+                Some(row) => row,
+                None => {
+                    let case = match &mut case {
+                        Some(case) => &*case,
+                        none => match read.case(id, *cut, &*self.counter) {
+                            Ok(found) => none.insert(found),
+                            Err(reason) => return Outcome::Skipped(one_line(&reason)),
+                        },
+                    };
+                    match self.row(strategy, case, id, &key) {
+                        Ok(row) => row,
+                        Err(reason) => {
+                            let name = strategy.name();
+                            return Outcome::Failed(one_line(&format!("{name}: {reason}")));
+                        }
+                    }
+                }
+            };
+            rows.push(row);
+            tell();
+        }
+        Outcome::Rows(rows)
+    }
+
+    fn row(&self, strategy: &Strategy, case: &Case, id: &str, key: &str) -> Result<Row, String> {
+        let setup = strategy.setup(&self.comparison.setup);
+        let store = self.bench.store(strategy.name(), id).map_err(|it| it.to_string())?;
+        let start = self.bench.now();
+        let sends =
+            strategy.run(&case.recording, &setup, &store).map_err(|error| error.to_string())?;
+        let elapsed_ms = self.bench.now() - start;
+        let prompt = sends.prompt.clone();
+        let judged = Judged {
+            questions: &case.questions,
+            setup: &setup,
+            format: case.recording.format(),
+            counter: &*self.counter,
+        };
+        let row = judged.row(strategy.name(), sends, &*store, elapsed_ms);
+        let row = Row { id: id.to_owned(), ..row.map_err(|error| error.to_string())? };
+        self.bench.done(key, &row, prompt.as_deref())?;
+        Ok(row)
+    }
+
+    /// What a row depends on, in short.
+    fn key(&self, strategy: &Strategy, read: &Read, id: &str) -> String {
+        let Comparison { setup, cut, .. } = self.comparison;
+        let Setup { window, target, model, style, keep_recent, .. } = setup;
+        let options = (window, target, model, style, keep_recent, cut);
+        let mut hash = blake3::Hasher::new();
+        for part in [
+            env!("CARGO_PKG_VERSION").as_bytes(),
+            strategy.name().as_bytes(),
+            strategy.config().as_bytes(),
+            setup.profile.config().as_bytes(),
+            format!("{options:?}").as_bytes(),
+            id.as_bytes(),
+            &read.messages,
+            read.questions.as_deref().unwrap_or_default(),
+        ] {
+            hash.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        hash.finalize().to_hex()[..32].to_owned()
+    }
+}
+
+/// A reason in one line.
+fn one_line(reason: &str) -> String {
+    reason.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,200 @@
+//! One strategy on one conversation, as a row of figures.
+//!
+//! Invariant: everything but the time depends on the conversation, the questions and the setup
+//! alone. What may not be sent is scored all the same, and named.
+
+use epitome::types::{MustKeep, Role, Unit};
+use epitome::{
+    Archive, Counter, Document, Error, Format, Gauge, Sizes, Store, Target, scope, validate,
+};
+use serde::{Deserialize, Serialize};
+
+use super::questions::Questions;
+use super::said::{Said, said, tokens};
+use super::score::{Score, score};
+use super::strategy::{Played, Sends};
+use crate::facts::must_keep;
+use crate::{Setup, lost};
+
+/// Tokens that one search may return.
+const SEARCH: u64 = 1000;
+
+/// The figures of one strategy on one conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The strategy.
+    pub profile: String,
+    /// The conversation.
+    pub id: String,
+    /// Where it is from: the name of a collection, a client or a format.
+    pub source: String,
+    /// The kind of work: `chat`, `coding` or `service`.
+    pub group: Group,
+    /// Tokens of the conversation: text, call arguments and 4 a message.
+    pub tokens_before: u64,
+    /// Tokens of what is sent in the end.
+    pub tokens_after: u64,
+    /// Tokens of it that nothing may cut: the system's texts and the last one that was typed.
+    pub tokens_pinned: u64,
+    /// Why it cannot be sent like this; empty where it can.
+    pub faults: Vec<String>,
+    /// How much of what is asked later is still there.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Which must-keep facts are still there, and how many others a search finds.
+    pub must_keep: MustKeep,
+    /// Facts that are neither there nor found.
+    pub lost: u64,
+    /// What the replay came to, where it was one.
+    #[serde(flatten)]
+    pub played: Option<Played>,
+    /// Time that the strategy took, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Talk between people, or with an assistant that only talks.
+    Chat,
+    /// Agents that work on code.
+    Coding,
+    /// Agents that serve customers.
+    Service,
+}
+
+impl Group {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Coding, Self::Service];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Coding => "coding",
+            Self::Service => "service",
+        }
+    }
+
+    /// Agents work on code unless their collection is of another trade.
+    pub(crate) fn of(questions: &Questions) -> Self {
+        const SERVICE: [&str; 2] = ["tau-bench", "tau2-bench"];
+        match questions.is_chat() {
+            true => Self::Chat,
+            false if SERVICE.iter().any(|name| questions.source.starts_with(name)) => Self::Service,
+            false => Self::Coding,
+        }
+    }
+}
+
+/// What a row is made of.
+pub(crate) struct Judged<'a> {
+    pub(crate) questions: &'a Questions,
+    pub(crate) setup: &'a Setup,
+    pub(crate) format: Format,
+    pub(crate) counter: &'a dyn Counter,
+}
+
+impl Judged<'_> {
+    /// The row of what a strategy sends.
+    pub(crate) fn row<S: Archive + Store>(
+        &self,
+        profile: &str,
+        sends: Sends,
+        store: &S,
+        elapsed_ms: f64,
+    ) -> Result<Row, Error> {
+        let Sends { prompt, of, played, faults: mut found } = sends;
+        let of = Document::parse(&of, self.format)?;
+        let before = said(&of);
+        let [tokens_before, tokens_pinned] = tokens(&before, self.counter);
+        let after =
+            prompt.as_deref().map(|bytes| Document::parse(bytes, self.format)).transpose()?;
+        let sent = after.as_ref().map(said).unwrap_or_default();
+        let [tokens_after, _] = tokens(&sent, self.counter);
+        if let Some(after) = &after {
+            found.extend(self.over(tokens_before, tokens_pinned, tokens_after, after));
+            found.extend(self.changed(&sent));
+            found.extend(broken(&of, after));
+        }
+        if let Some(Played { oversized, turns, .. }) = &played
+            && *oversized > 0
+        {
+            found.push(format!("{oversized} of {turns} prompts exceed the limit"));
+        }
+        let scope = scope(self.setup.profile.name());
+        let score = score(self.questions, &before, &sent, |query| {
+            let found = store.search(&scope, query, SEARCH, self.counter)?;
+            Ok::<_, Error>(found.into_iter().map(|excerpt| excerpt.text).collect())
+        })?;
+        let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
+        let must_keep = must_keep(of.entries(), left, store, &scope, self.counter)?;
+        Ok(Row {
+            profile: profile.to_owned(),
+            id: self.questions.id.clone(),
+            source: self.questions.source.clone(),
+            group: Group::of(self.questions),
+            tokens_before,
+            tokens_after,
+            tokens_pinned,
+            faults: found,
+            score,
+            lost: lost(&must_keep),
+            must_keep,
+            played,
+            elapsed_ms,
+        })
+    }
+
+    /// Whether a prompt exceeds the hard budget; one is forgiven that was counted otherwise.
+    fn over(&self, before: u64, pinned: u64, after: u64, prompt: &Document<'_>) -> Option<String> {
+        let forgiven = |most: u64| (most as f64 * 1.02 + 8.0) as u64;
+        let gauge = Gauge { counter: self.counter, unit: Unit::Chars };
+        let (size, most, unit) = match self.setup.target {
+            Target::Trigger => return None,
+            Target::Tokens(most) => (after, forgiven(most), "tokens"),
+            Target::Ratio(ratio) => {
+                let rest = before.saturating_sub(pinned) as f64 / ratio;
+                (after, forgiven(pinned + rest.ceil() as u64), "tokens")
+            }
+            Target::Chars(most) => {
+                (Sizes::of(prompt.entries(), gauge, 0).total(), most, "characters")
+            }
+            Target::Bytes(most) => (prompt.bytes().len() as u64, most, "bytes"),
+        };
+        (size > most).then(|| format!("over budget: {size} of {most} {unit}"))
+    }
+
+    /// Texts that had to stay and are not there.
+    fn changed(&self, prompt: &[Said]) -> Vec<String> {
+        let says = |role, text: &str| {
+            let text = text.trim();
+            prompt.iter().any(|one| one.role == role && one.content.contains(text))
+        };
+        let mut out = Vec::new();
+        if !self.questions.system.iter().all(|text| says(Role::System, text)) {
+            out.push("a text of the system is changed".to_owned());
+        }
+        let last = self.questions.last_user.trim();
+        if !last.is_empty() && !says(Role::User, last) {
+            out.push("the last text that was typed is lost".to_owned());
+        }
+        out
+    }
+}
+
+/// The first rule of the provider that is broken more often than before.
+fn broken(before: &Document<'_>, after: &Document<'_>) -> Option<String> {
+    let of = |document: &Document<'_>| {
+        validate(document.format(), document.bytes()).err().unwrap_or_default()
+    };
+    let (known, found) = (of(before), of(after));
+    let more = found.iter().find(|one| {
+        let count = |all: &[epitome::Violation]| {
+            all.iter().filter(|other| other.hazard == one.hazard).count()
+        };
+        count(&found) > count(&known)
+    })?;
+    Some(more.to_string())
+}

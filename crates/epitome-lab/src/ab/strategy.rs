@@ -1,0 +1,307 @@
+//! One strategy on one conversation: what it would send, and what that took.
+//!
+//! Invariant: with a hard budget a conversation is compressed once, otherwise it is played turn by
+//! turn; the same holds for a profile and for the baselines, so that their figures compare.
+
+use std::sync::Arc;
+
+use epitome::types::{Budget, Unit};
+use epitome::{
+    Archive, Counter, Document, Error, Format, Gauge, Profile, Sizes, Store, Target, Thread,
+    ToolFormat, by_ratio, scope, tools,
+};
+use serde::{Deserialize, Serialize};
+
+use super::truncate::Truncation;
+use crate::replay::Replay;
+use crate::sent::Sent;
+use crate::{Recording, ReplayError, Setup, Traffic};
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Strategy {
+    /// Nothing is ever cut.
+    None,
+    /// The newest messages that fit.
+    Truncate,
+    /// A profile.
+    Profile(Box<Profile>),
+}
+
+/// What a strategy sends for a conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Sends {
+    /// The request, or the last prompt of a replay; none where it cannot fit.
+    pub(crate) prompt: Option<Vec<u8>>,
+    /// How much of the conversation it is about, in bytes of a request.
+    pub(crate) of: Vec<u8>,
+    pub(crate) played: Option<Played>,
+    pub(crate) faults: Vec<String>,
+}
+
+/// What a replay comes to; the keys are those of `replay`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Played {
+    /// Requests.
+    pub turns: usize,
+    /// Requests that could not be sent.
+    pub refused: usize,
+    /// Prompts that exceed the limit.
+    pub oversized: usize,
+    /// Compressions; for truncation, prompts that begin elsewhere than the one before.
+    pub compressions: usize,
+    /// Tokens of all requests as they came.
+    pub tokens_raw: u64,
+    /// Tokens of all prompts as they were sent.
+    pub tokens_sent: u64,
+    /// Tokens of the largest prompt.
+    pub max_tokens_sent: u64,
+    /// The limit, in tokens.
+    pub limit: u64,
+    /// What the prompts cost, in tokens that are not cached.
+    pub cache_cost: f64,
+    /// What the requests as they came would have cost.
+    pub cache_cost_uncompressed: f64,
+}
+
+impl Strategy {
+    /// Its name in tables and folders.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::None => "none",
+            Self::Truncate => "truncate",
+            Self::Profile(profile) => profile.name(),
+        }
+    }
+
+    /// The baseline of this name.
+    pub fn baseline(name: &str) -> Option<Self> {
+        [Self::None, Self::Truncate].into_iter().find(|one| one.name() == name)
+    }
+
+    /// The hash of what it does.
+    pub fn config(&self) -> String {
+        match self {
+            Self::Profile(profile) => profile.config(),
+            _ => self.name().to_owned(),
+        }
+    }
+
+    /// The setup it runs with; a baseline takes the numbers of the one that is given.
+    pub(crate) fn setup(&self, base: &Setup) -> Setup {
+        let profile = match self {
+            Self::Profile(profile) => (**profile).clone(),
+            _ => base.profile.clone(),
+        };
+        Setup { profile, ..base.clone() }
+    }
+
+    /// What it sends for a conversation, kept in a store.
+    ///
+    /// # Errors
+    ///
+    /// When a compression fails for any reason but that it cannot fit.
+    pub(crate) fn run<S: Archive + Store + 'static>(
+        &self,
+        recording: &Recording,
+        setup: &Setup,
+        store: &Arc<S>,
+    ) -> Result<Sends, ReplayError> {
+        let run =
+            Run { recording, setup, store, document: recording.document().map_err(Error::from)? };
+        match (self, setup.target) {
+            (Self::Profile(_), Target::Trigger) => run.replayed(),
+            (Self::Profile(_), _) => run.compressed(),
+            (_, Target::Trigger) => run.played(*self == Self::Truncate),
+            (Self::None, _) => {
+                let bytes = recording.request().to_vec();
+                Ok(Sends { prompt: Some(bytes.clone()), of: bytes, ..Sends::default() })
+            }
+            (Self::Truncate, _) => run.truncated(),
+        }
+    }
+}
+
+struct Run<'a, S> {
+    recording: &'a Recording,
+    setup: &'a Setup,
+    store: &'a Arc<S>,
+    document: Document<'a>,
+}
+
+impl<S: Archive + Store + 'static> Run<'_, S> {
+    /// A profile, at once.
+    fn compressed(&self) -> Result<Sends, ReplayError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let builder = self.setup.builder(self.recording.format());
+        let builder = builder.store(self.store.clone(), &self.scope());
+        let request = self.recording.request();
+        let compressed = runtime.block_on(builder.build().compress(request));
+        self.fits(compressed.map(|compressed| Some(compressed.bytes)))
+    }
+
+    /// A profile, turn by turn.
+    fn replayed(&self) -> Result<Sends, ReplayError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let mut replay = Replay::new(self.recording, self.setup, self.store.clone(), None)?;
+        while runtime.block_on(replay.step())?.is_some() {}
+        let prompt = Some(replay.prompt().to_vec()).filter(|prompt| !prompt.is_empty());
+        let figures = replay.finish()?;
+        let played = Played {
+            turns: figures.turns,
+            refused: figures.refused.len(),
+            oversized: figures.oversized,
+            compressions: figures.compressions,
+            tokens_raw: figures.tokens_raw,
+            tokens_sent: figures.tokens_sent,
+            max_tokens_sent: figures.max_tokens_sent,
+            limit: figures.limit,
+            cache_cost: figures.cache_cost,
+            cache_cost_uncompressed: figures.cache_cost_uncompressed,
+        };
+        let faults = figures.refused.last().filter(|last| last.turn == figures.turns);
+        let faults = faults.map(|last| last.reason.clone());
+        Ok(self.sends(prompt, Some(played), faults))
+    }
+
+    /// Truncation, at once.
+    fn truncated(&self) -> Result<Sends, ReplayError> {
+        let counter = self.setup.counter(None);
+        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let budget = self.budget(gauge);
+        let envelope = match budget.unit {
+            Unit::Bytes => around(&self.document),
+            _ => 0,
+        };
+        let truncated = Truncation::new(&self.document, envelope).within(budget, gauge);
+        let kept = truncated.and_then(|truncated| {
+            let Some(truncated) = truncated else { return Ok(None) };
+            self.store.keep(&self.scope(), &truncated.departure)?;
+            Ok(Some(truncated.bytes))
+        });
+        self.fits(kept)
+    }
+
+    /// Truncation turn by turn, or no compression at all.
+    fn played(&self, truncates: bool) -> Result<Sends, ReplayError> {
+        let format = self.document.format();
+        let counter = self.setup.counter(self.document.model());
+        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let schemas = tools(&*counter, tool_format(format), &self.document.tool_schemas());
+        let limit = self.setup.window.limit(&self.setup.profile, format);
+        let budget = Budget { unit: Unit::Tokens, most: limit };
+        let mut played = Played { limit, ..Played::default() };
+        let (mut raw_traffic, mut traffic) = (Traffic::default(), Traffic::default());
+        let (mut before, mut raw_before, mut gone) = (None::<Sent>, 0, Vec::new());
+        let (mut departure, mut fault) = (None, None);
+        for messages in self.document.turns() {
+            let request = self.document.prefix(messages);
+            let document = Document::parse(&request, format).map_err(Error::from)?;
+            let raw = Sizes::of(document.entries(), gauge, schemas).total();
+            played.turns += 1;
+            let bytes = match truncates {
+                false => request.clone(),
+                true => match Truncation::new(&document, schemas).within(budget, gauge)? {
+                    Some(truncated) => {
+                        played.compressions += usize::from(truncated.gone != gone);
+                        gone = truncated.gone;
+                        departure = Some(truncated.departure);
+                        fault = None;
+                        truncated.bytes
+                    }
+                    None => {
+                        played.refused += 1;
+                        fault = Some(cannot_fit(budget));
+                        continue;
+                    }
+                },
+            };
+            let after = Document::parse(&bytes, format).map_err(Error::from)?;
+            let tokens = Sizes::of(after.entries(), gauge, schemas).total();
+            let sent = Sent::new(bytes.clone(), tokens).map_err(Error::from)?;
+            let shared = before.as_ref().map(|before| sent.shared(before, format, gauge));
+            let shared = shared.transpose().map_err(Error::from)?.unwrap_or_default();
+            traffic.prompt(tokens, shared);
+            raw_traffic.prompt(raw, raw_before);
+            played.tokens_raw += raw;
+            played.tokens_sent += tokens;
+            played.max_tokens_sent = played.max_tokens_sent.max(tokens);
+            played.oversized += usize::from(tokens > limit);
+            (before, raw_before) = (Some(sent), raw);
+        }
+        if let Some(departure) = departure {
+            self.store.keep(&self.scope(), &departure).map_err(Error::from)?;
+        }
+        let prices = self.setup.profile.cache_prices();
+        played.cache_cost = traffic.cost(prices);
+        played.cache_cost_uncompressed = raw_traffic.cost(prices);
+        Ok(self.sends(before.map(|sent| sent.bytes), Some(played), fault))
+    }
+
+    /// The last request of a replay is what its last prompt is about.
+    fn sends(
+        &self,
+        prompt: Option<Vec<u8>>,
+        played: Option<Played>,
+        fault: Option<String>,
+    ) -> Sends {
+        let last = self.document.turns().last().copied().unwrap_or_default();
+        let of = match played {
+            Some(_) => self.document.prefix(last),
+            None => self.document.bytes().to_vec(),
+        };
+        let prompt = prompt.filter(|_| fault.is_none());
+        Sends { prompt, of, played, faults: fault.into_iter().collect() }
+    }
+
+    fn fits(&self, done: Result<Option<Vec<u8>>, Error>) -> Result<Sends, ReplayError> {
+        match done {
+            Ok(Some(bytes)) => Ok(self.sends(Some(bytes), None, None)),
+            Ok(None) => Ok(self.sends(None, None, Some("cannot fit".to_owned()))),
+            Err(error @ Error::CannotFit { .. }) => {
+                Ok(self.sends(None, None, Some(error.to_string())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn scope(&self) -> String {
+        scope(self.setup.profile.name())
+    }
+
+    /// The hard budget of the setup.
+    fn budget(&self, gauge: Gauge<'_>) -> Budget {
+        match self.setup.target {
+            Target::Chars(most) => Budget { unit: Unit::Chars, most },
+            Target::Bytes(most) => Budget { unit: Unit::Bytes, most },
+            Target::Tokens(most) => Budget { unit: Unit::Tokens, most },
+            Target::Ratio(ratio) => {
+                let thread = Thread::new(self.document.entries().to_vec(), &[]);
+                by_ratio(&thread, &Sizes::of(thread.entries(), gauge, 0), ratio)
+            }
+            Target::Trigger => Budget { unit: Unit::Tokens, most: u64::MAX },
+        }
+    }
+}
+
+fn cannot_fit(budget: Budget) -> String {
+    format!("what is pinned cannot fit into {budget}")
+}
+
+fn tool_format(format: Format) -> ToolFormat {
+    match format {
+        Format::Anthropic => ToolFormat::Anthropic,
+        _ => ToolFormat::OpenAi,
+    }
+}
+
+/// The bytes of a request beside its messages, each of which brings one separator but the last.
+fn around(document: &Document<'_>) -> u64 {
+    let messages = document.entries().iter().map(|entry| u64::from(entry.bytes) + 1);
+    (document.bytes().len() as u64).saturating_sub(messages.sum::<u64>().saturating_sub(1))
+}
+
+/// The counter that scores are counted with.
+pub(crate) fn counter() -> Arc<dyn Counter> {
+    Setup::default().counter(None)
+}
