@@ -8,6 +8,8 @@ mod bad_input;
 #[cfg(test)]
 mod compress;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod conversation;
 #[cfg(test)]
 mod doctor;

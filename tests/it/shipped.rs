@@ -94,6 +94,8 @@ fn the_examples_of_the_help_run() {
         &["replay", "--help"],
         &["scan", "--help"],
         &["recall", "--help"],
+        &["config", "show", "--help"],
+        &["config", "schema", "--help"],
         &["completions", "--help"],
     ];
     for args in verbs {

@@ -249,8 +249,11 @@ fn read(
 ) -> Result<(Dict, BTreeMap<Vec<String>, String>), Problem> {
     let line = |at: usize| 1 + text[..at].matches('\n').count();
     let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        Problem::new(place(line(at)), error.message())
+        let number = line(error.span().map_or(0, |span| span.start));
+        let quoted = text.lines().nth(number - 1).unwrap_or_default().trim();
+        let what =
+            format!("{}, in `{quoted}`; expected TOML, with texts in quotes", error.message());
+        Problem::new(place(number), what)
     })?;
     let mut reader = Reader { places: BTreeMap::new(), place: |at| place(line(at)) };
     let says = reader.table(&mut Vec::new(), table.get_ref())?;

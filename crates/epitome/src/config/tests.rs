@@ -136,13 +136,13 @@ fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise
 fn paths_start_from_the_file_that_names_them() {
     let check = |text: &str, path: &str| {
         let mut sources = Sources::default().text(Path::new("/team/epitome.toml"), text);
-        sources.home = Some("/home/ada".into());
+        sources.home = Some("/srv/ada".into());
         let config = Config::load(sources).unwrap();
         assert_eq!(config.store().or(config.prices()), Some(Path::new(path)), "{text}");
     };
     check("store = \"a.db\"", "/team/a.db");
     check("store = \"/b/a.db\"", "/b/a.db");
-    check("store = \"~/a.db\"", "/home/ada/a.db");
+    check("store = \"~/a.db\"", "/srv/ada/a.db");
     check("prices = \"b/p.toml\"", "/team/b/p.toml");
     let config = load("", "", &[("EPITOME_STORE", "a.db"), ("EPITOME_DURABILITY", "full")]);
     assert_eq!((config.store(), config.durability()), (Some(Path::new("a.db")), Durability::Full));
@@ -193,7 +193,8 @@ fn unknown_keys_are_named_with_the_nearest() {
     );
     refused(
         "store = \"a\"\nstore.path = 1",
-        "epitome.toml:2: cannot extend value of type string with a dotted key",
+        "epitome.toml:2: cannot extend value of type string with a dotted key, in `store.path = 1`; \
+         expected TOML, with texts in quotes",
     );
 }
 
@@ -230,7 +231,11 @@ fn wrong_values_are_named_with_what_was_expected() {
         "[profile.team]\nsize = 99999999999999999999",
         "epitome.toml:2: 99999999999999999999 is out of range; expected a number of 64 bits",
     );
-    refused("[profile.team\nsize = 1", "epitome.toml:1: unclosed table, expected `]`");
+    refused(
+        "[profile.team\nsize = 1",
+        "epitome.toml:1: unclosed table, expected `]`, in `[profile.team`; expected TOML, with texts \
+         in quotes",
+    );
 }
 
 #[test]

@@ -1,0 +1,263 @@
+//! `epitome.toml` and its variables, as every verb goes by them.
+
+use serde_json::Value;
+
+use crate::conversation::bare;
+use crate::program::{Place, Ran};
+use crate::shipped::README;
+
+/// The user's own file, in every place here.
+const USER: &str = "\
+store = \"own.db\"
+
+[profile.team]
+size = 9000
+options.trigger.soft = 0.6
+options.trigger.target = 0.3
+";
+
+/// The file of the project.
+const PROJECT: &str = "\
+default_profile = \"team\"
+
+[profile.base]
+options.compress.style = \"brief\"
+
+[profile.team]
+inherits = \"base\"
+options.trigger.target = 0.4
+";
+
+const SOFT: (&str, &str) = ("EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT", "0.7");
+
+/// A project with a folder in it, and a user with a file of their own.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("project/src")).unwrap();
+    std::fs::create_dir_all(place.path(".config/epitome")).unwrap();
+    place.write(".config/epitome/epitome.toml", USER);
+    place.write("project/epitome.toml", PROJECT);
+    place.write("project/src/long.json", bare(80).to_string());
+    place
+}
+
+/// Runs in the folder within the project.
+#[track_caller]
+fn run(place: &Place, line: &str, variables: &[(&str, &str)]) -> Ran {
+    let mut command = place.command(line.split_whitespace());
+    command.current_dir(place.path("project/src")).envs(variables.iter().copied());
+    Ran::of(command, b"")
+}
+
+/// What was said, with the place taken out of it.
+fn shown(place: &Place, text: &str) -> String {
+    text.replace(place.path("").to_str().unwrap(), "[home]/")
+}
+
+#[track_caller]
+fn check(name: &str, lines: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, lines));
+}
+
+#[test]
+fn every_value_is_shown_with_its_source() {
+    // The width of the table is not to depend on where the place is.
+    const SHOW: &str = "config show --limit 7000 --model gpt-4o --store other.db";
+    let place = place();
+    let ran = run(&place, SHOW, &[SOFT]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    check("what_is_in_force", &shown(&place, ran.text()));
+
+    let json = run(&place, &format!("{SHOW} --json"), &[SOFT]).json();
+    let values = json["values"].as_array().unwrap();
+    let rows = ran.text().lines().skip(4);
+    let keys = rows.map(|line| line.split_whitespace().next().unwrap());
+    assert_eq!(
+        values.iter().map(|one| one["key"].as_str().unwrap()).collect::<Vec<_>>(),
+        keys.collect::<Vec<_>>()
+    );
+    assert_eq!(json["inherits"], serde_json::json!(["base", "default"]));
+    let soft = values.iter().find(|one| one["key"] == "options.trigger.soft").unwrap();
+    assert_eq!((&soft["value"], &soft["source"]), (&Value::from(0.7), &Value::from(SOFT.0)));
+}
+
+#[test]
+fn the_file_of_the_readme_is_taken() {
+    let blocks = README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let place = Place::new();
+    for block in blocks {
+        place.write("epitome.toml", block);
+        let json = place.run(["config", "show", "--json"]).json();
+        assert_eq!(json["profile"], "team", "{block}");
+        let values = json["values"].as_array().unwrap();
+        assert!(values.iter().any(|one| one["source"].as_str().unwrap().contains("epitome.toml:")));
+    }
+}
+
+/// The file that is named takes the place of the project's, and of that one alone.
+#[test]
+fn a_file_that_is_named_replaces_the_projects() {
+    let place = place();
+    place
+        .write("project/src/other.toml", "default_profile = \"other\"\n[profile.other]\nlimit = 9");
+    let json = run(&place, "config show --json --config other.toml", &[]).json();
+    assert_eq!(json["profile"], "other");
+    let files = shown(&place, &json["files"].to_string());
+    assert_eq!(files, "[\"[home]/.config/epitome/epitome.toml\",\"other.toml\"]");
+}
+
+#[test]
+fn every_verb_goes_by_the_configuration() {
+    let place = place();
+    let report = |line: &str| {
+        let ran = run(&place, &format!("compress long.json --dry-run --json {line}"), &[]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.json()
+    };
+    let [plain, team] = [report("--profile default"), report("")];
+    assert_eq!((&team["profile"], &team["limit"]), (&"team".into(), &7650.into()));
+    assert_eq!(report("--limit 5000")["limit"], 5000);
+    assert_ne!(plain["config"], team["config"]);
+    assert_eq!(report("--style brief")["config"], team["config"], "it is brief already");
+    assert_ne!(report("--style verbatim")["config"], team["config"]);
+    assert_eq!(place.files(), [".config", "project"], "a store is not made where none is named");
+
+    // The store is beside the file that names it.
+    let ran = run(&place, "session import long.json", &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(place.path(".config/epitome/own.db").is_file());
+    let sessions = |line: &str, variables: &[(&str, &str)]| {
+        run(&place, &format!("session list --json {line}"), variables).json()
+    };
+    assert_eq!(sessions("", &[]).as_array().unwrap().len(), 1);
+    assert_eq!(sessions("--profile base", &[]), serde_json::json!([]), "another scope");
+    let other = place.path("other.db");
+    let other = ("EPITOME_STORE", other.to_str().unwrap());
+    let missing = run(&place, "session list", &[other]);
+    assert!(missing.err.contains("other.db"), "{}", missing.err);
+    assert_eq!(missing.code, 3);
+    let found = run(&place, "recall --json invoice", &[]);
+    assert_ne!(found.json(), serde_json::json!([]));
+
+    let replay = |line: &str| {
+        let ran = run(&place, &format!("replay long.json --json {line}"), &[]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let last = ran.text().lines().last().unwrap().to_owned();
+        serde_json::from_str::<Value>(&last).unwrap()
+    };
+    assert!(replay("")["max_tokens_sent"].as_u64().unwrap() <= 7650);
+    assert!(replay("--size 6000")["max_tokens_sent"].as_u64().unwrap() <= 5100);
+
+    let scan = run(&place, "scan --json long.json", &[]);
+    let last: Value = serde_json::from_str(scan.text().lines().last().unwrap()).unwrap();
+    assert_eq!(last["profile"], "team");
+}
+
+#[test]
+fn prices_are_read_from_the_file_that_is_configured() {
+    let place = place();
+    place.write("project/prices.toml", "[default]\ninput = 1000\nread = 1\nwrite = 1\n");
+    let money = |variables: &[(&str, &str)]| {
+        let ran = run(&place, "scan --json long.json", variables);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let last: Value = serde_json::from_str(ran.text().lines().last().unwrap()).unwrap();
+        last["totals"].to_string()
+    };
+    let usual = money(&[]);
+    assert_ne!(money(&[("EPITOME_PRICES", "../prices.toml")]), usual);
+    place.write("project/prices.toml", "[default]\nimput = 1\n");
+    let ran = run(&place, "scan long.json", &[("EPITOME_PRICES", "../prices.toml")]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("../prices.toml: line 2 of the price table"), "{}", ran.err);
+}
+
+/// A configuration, the variable beside it and what the program says to it.
+#[test]
+fn configurations_that_cannot_be_used() {
+    let place = place();
+    let mut lines = String::new();
+    let mut refuse = |project: &str, variable: Option<(&str, &str)>, line: &str| {
+        place.write("project/epitome.toml", project);
+        let ran = run(&place, line, variable.as_slice());
+        assert_eq!(ran.text(), "");
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        let variable = variable.map(|(name, value)| format!("{name}={value} "));
+        let shell = format!("$ {}epitome {line}", variable.unwrap_or_default());
+        let said = shown(&place, ran.err.trim_end());
+        lines += &format!("{project}\n{shell}\n{} {said}\n\n", ran.code);
+    };
+    const SHOW: &str = "config show";
+    refuse("default_profil = \"team\"", None, SHOW);
+    refuse("[profile.team]\npolicies = [\"a\"]", None, SHOW);
+    refuse("[profile.team.options.trigger]\nsofd = 0.7", None, "compress long.json");
+    refuse("[profile.team.options.trigger]\nsoft = 70", None, "session list");
+    refuse("[profile.team.options]\nlimit.openai = \"128k\"", None, "recall words");
+    refuse("[profile.team.options.trigger]\nsoft = 0.2", None, "replay long.json --profile team");
+    refuse("[profile.team]\nsize = 1\nlimit = 1", None, "scan .");
+    refuse("[profile.team]\ninherits = \"best\"\n[profile.rest]", None, "status --profile team");
+    refuse("profile.a.inherits = \"b\"\nprofile.b.inherits = \"a\"", None, "diff --profile a");
+    refuse("default_profile = \"taem\"\n[profile.team]", None, "session list");
+    refuse("durability = full", None, SHOW);
+    refuse("[profile.team]", None, "compress long.json --profile taem");
+    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT", "1.7")), SHOW);
+    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTION__TRIGGER__SOFT", "0.7")), SHOW);
+    refuse("", Some(("EPITOME_DURABILTY", "full")), SHOW);
+    refuse("", None, "config show --config missing.toml");
+    refuse("", None, "config show --config ..");
+    check("configurations_that_cannot_be_used", lines.trim_end());
+}
+
+/// What stands in the schema is what may stand in the file.
+#[test]
+fn the_schema_is_printed() {
+    let place = place();
+    let schema = run(&place, "config schema", &[]).json();
+    let keys = schema["properties"].as_object().unwrap().keys();
+    let keys: Vec<_> = keys.map(String::as_str).collect();
+    assert_eq!(keys, ["default_profile", "store", "durability", "prices", "profile"]);
+    let soft = &schema["$defs"]["Trigger"]["properties"]["soft"];
+    assert_eq!((&soft["minimum"], &soft["maximum"]), (&0.0.into(), &1.0.into()));
+    assert!(soft["description"].is_string());
+}
+
+#[test]
+fn doctor_says_what_is_wrong_with_the_configuration_and_goes_on() {
+    let place = place();
+    let findings = |variables: &[(&str, &str)]| {
+        let ran = run(&place, "doctor --json", variables);
+        let all: Vec<Value> = serde_json::from_slice(&ran.out).unwrap();
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        let all: Vec<[String; 3]> =
+            all.iter().map(|one| ["about", "verdict", "found"].map(|key| text(one, key))).collect();
+        (ran.code, all)
+    };
+    let of = |all: &[[String; 3]], about: &str| {
+        let found = all.iter().filter(|one| one[0] == about);
+        found.map(|one| format!("{} {}", one[1], shown(&place, &one[2]))).collect::<Vec<_>>()
+    };
+    let (code, all) = findings(&[("EPITOME_FLAVOUR", "mint")]);
+    let read = "ok read [home]/.config/epitome/epitome.toml, then [home]/project/epitome.toml";
+    assert_eq!((code, of(&all, "config")), (0, vec![read.to_owned()]));
+    let unused = "warn EPITOME_FLAVOUR is set and says nothing to this program";
+    assert_eq!(of(&all, "variable"), [unused]);
+    assert_eq!(of(&all, "window"), ["ok a size of 9,000 tokens, stated by the profile"]);
+
+    place.write("project/epitome.toml", "stor = \"a\"\nprice = 1\n");
+    let (code, all) = findings(&[]);
+    assert_eq!(code, 6);
+    assert_eq!(
+        of(&all, "config"),
+        [
+            "fail [home]/project/epitome.toml:2: unknown key `price`; did you mean `prices`?",
+            "fail [home]/project/epitome.toml:1: unknown key `stor`; did you mean `store`?",
+        ]
+    );
+    assert_eq!(of(&all, "store").len(), 1, "the other checks go on");
+
+    place.write("project/epitome.toml", "[profile.odd.options.trigger]\nsoft = 0.1");
+    let (code, all) = findings(&[]);
+    assert_eq!((code, of(&all, "profile").len()), (6, 2), "{all:?}");
+}
