@@ -133,6 +133,7 @@ fn every_verb_goes_by_the_configuration() {
         run(&place, &format!("session list --json {line}"), variables).json()
     };
     assert_eq!(sessions("", &[]).as_array().unwrap().len(), 1);
+    assert_eq!(run(&place, "status --json", &[]).json()[0]["limit"], 7650);
     assert_eq!(sessions("--profile base", &[]), serde_json::json!([]), "another scope");
     let other = place.path("other.db");
     let other = ("EPITOME_STORE", other.to_str().unwrap());

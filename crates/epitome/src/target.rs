@@ -159,7 +159,7 @@ impl Window {
     }
 
     /// The provider's limit, where somebody said what it is.
-    fn stated(self, options: &Options) -> Option<u64> {
+    pub(crate) fn stated(self, options: &Options) -> Option<u64> {
         match self {
             Window::Guessed => None,
             Window::Size(size) => Some(share(size, options.limit.size_share)),

@@ -159,7 +159,7 @@ impl Keeper {
                     model: document.model().map(str::to_owned),
                     title: title(entries, &self.profile.redaction),
                     tokens: [tokens, tokens],
-                    limit: self.profile.options.limit.guess(document.format()),
+                    limit: self.profile.limit(document.format()),
                     rent: 0.0,
                 },
                 at: at.unwrap_or_else(|| now.to_owned()),

@@ -102,6 +102,11 @@ impl Profile {
     pub fn guessed_limit(&self, format: Format) -> u64 {
         self.options.limit.guess(format)
     }
+
+    /// The limit that it states, or else assumes, in tokens.
+    pub(crate) fn limit(&self, format: Format) -> u64 {
+        self.window.stated(&self.options).unwrap_or_else(|| self.guessed_limit(format))
+    }
 }
 
 impl From<&Recorded> for Past {
