@@ -4,6 +4,8 @@
 //! out again and nothing borrowed from the program's own crates.
 
 #[cfg(test)]
+mod ab;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod compress;

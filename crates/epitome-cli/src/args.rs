@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    completions, compress, config, diff, doctor, files, pin, recall, replay, scan, session, snapshot,
-    status, text,
+    ab, completions, compress, config, diff, doctor, files, pin, recall, replay, scan, session,
+    snapshot, status, text,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -28,6 +28,7 @@ pub(crate) enum Verb {
     Compress(compress::Args),
     Replay(Box<replay::Args>),
     Scan(scan::Args),
+    Ab(Box<ab::Args>),
     Recall(recall::Args),
     Diff(diff::Args),
     Status(status::Args),

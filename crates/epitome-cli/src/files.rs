@@ -131,6 +131,36 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     file.finish()
 }
 
+/// What a file holds, and the file to add lines to it; it is made where there is none.
+///
+/// # Errors
+///
+/// When it cannot be read or written.
+pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), Fault> {
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
+    let mut file = opened.map_err(|error| unwritable(path, &error))?;
+    let mut before = Vec::new();
+    file.read_to_end(&mut before).map_err(|error| unwritable(path, &error))?;
+    Ok((before, file))
+}
+
+/// Removes a store and what stands beside it, where there is one.
+///
+/// # Errors
+///
+/// When it is there and cannot be removed; the cause in short.
+pub(crate) fn remove_store(path: &Path) -> Result<(), String> {
+    for ending in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cause(&error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// A file that is about to be written.
 pub(crate) struct Output {
     path: PathBuf,
@@ -202,7 +232,8 @@ impl Output {
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Fault {
+/// The fault of a file that cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Fault {
     let path = path.display();
     Fault::usage(format!("{path}: {}; name a file in a folder that can be written", cause(error)))
 }

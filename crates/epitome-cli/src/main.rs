@@ -3,6 +3,7 @@
 //! Invariant: it decides nothing about conversations; data goes to standard output, text for
 //! people to standard error, and every fault is one line and an exit code.
 
+mod ab;
 mod args;
 mod bar;
 mod catch_up;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some(Verb::Compress(args)) => compress::run(&args),
         Some(Verb::Replay(args)) => replay::run(&args),
         Some(Verb::Scan(args)) => scan::run(&args),
+        Some(Verb::Ab(args)) => ab::run(&args),
         Some(Verb::Recall(args)) => recall::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Status(args)) => status::run(&args),

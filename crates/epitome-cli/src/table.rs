@@ -53,12 +53,14 @@ pub(crate) struct Table<'c> {
     most: usize,
     /// The columns that are shown and their widths; known with the first page.
     shown: Option<Vec<(usize, usize)>>,
+    /// The same, where it is known before anything is printed.
+    measured: Option<Vec<(usize, usize)>>,
 }
 
 impl<'c> Table<'c> {
     /// A table as wide as standard output.
     pub(crate) fn new(columns: &'c [Column]) -> Self {
-        Self { columns, indent: 0, most: output_width(), shown: None }
+        Self { columns, indent: 0, most: output_width(), shown: None, measured: None }
     }
 
     /// Stands so many cells to the right.
@@ -66,12 +68,19 @@ impl<'c> Table<'c> {
         Self { indent, ..self }
     }
 
+    /// Takes its widths from these rows, whatever is printed first.
+    pub(crate) fn measured(self, rows: &[Vec<String>]) -> Self {
+        let shown = fit(self.columns, rows, self.most.saturating_sub(self.indent));
+        Self { measured: Some(shown), ..self }
+    }
+
     /// Prints rows; before the first ones the heads, if any column has one.
     pub(crate) fn print(&mut self, out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
         let shown = match self.shown.take() {
             Some(shown) => shown,
             None => {
-                let shown = fit(self.columns, rows, self.most.saturating_sub(self.indent));
+                let fitted = || fit(self.columns, rows, self.most.saturating_sub(self.indent));
+                let shown = self.measured.take().unwrap_or_else(fitted);
                 let heads: Vec<_> =
                     self.columns.iter().map(|column| column.head.to_owned()).collect();
                 if heads.iter().any(|head| !head.is_empty()) {
@@ -165,7 +174,7 @@ mod tests {
     fn check(most: usize, lines: &[&str]) {
         let rows = [["abcdefgh", "12", "3", "some title"], ["x", "1", "1,000", ""]];
         let rows: Vec<Vec<_>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let mut table = Table { columns: &COLUMNS, indent: 1, most, shown: None };
+        let mut table = Table { columns: &COLUMNS, indent: 1, most, shown: None, measured: None };
         let mut out = Vec::new();
         table.print(&mut out, &rows[..1]).unwrap();
         table.print(&mut out, &rows[1..]).unwrap();

@@ -48,8 +48,7 @@ pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
     Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge, Measure, PlanError,
-    Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply, by_ratio,
-    departure,
+    Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply, departure,
 };
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;

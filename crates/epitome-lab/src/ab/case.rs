@@ -5,11 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::Counter;
+use epitome::types::{Budget, Unit};
+use epitome::{Counter, Error, Target};
 use serde::de::IgnoredAny;
 
 use super::derive::{cut, questions};
 use super::questions::Questions;
+use super::said::{said, tokens};
 use crate::{Recording, files};
 
 /// How the two files of a prepared case end.
@@ -20,6 +22,29 @@ const QUESTIONS: &str = ".probes.json";
 pub(crate) struct Case {
     pub(crate) recording: Recording,
     pub(crate) questions: Questions,
+}
+
+impl Case {
+    /// What a target allows; none where it asks for no size. A ratio is taken of the tokens as the
+    /// score counts them, so that it means the same whatever is scored.
+    pub(crate) fn budget(
+        &self,
+        target: Target,
+        counter: &dyn Counter,
+    ) -> Result<Option<Budget>, Error> {
+        let (unit, most) = match target {
+            Target::Trigger => return Ok(None),
+            Target::Tokens(most) => (Unit::Tokens, most),
+            Target::Chars(most) => (Unit::Chars, most),
+            Target::Bytes(most) => (Unit::Bytes, most),
+            Target::Ratio(ratio) => {
+                let [all, pinned] = tokens(&said(&self.recording.document()?), counter);
+                let rest = all.saturating_sub(pinned) as f64 / ratio;
+                (Unit::Tokens, pinned + rest.ceil() as u64)
+            }
+        };
+        Ok(Some(Budget { unit, most }))
+    }
 }
 
 /// The file of questions beside a prepared conversation.

@@ -216,15 +216,17 @@ impl<B: Bench> Work<'_, B> {
 
     fn row(&self, strategy: &Strategy, case: &Case, id: &str, key: &str) -> Result<Row, String> {
         let setup = strategy.setup(&self.comparison.setup);
+        let budget = case.budget(setup.target, &*self.counter).map_err(|it| it.to_string())?;
         let store = self.bench.store(strategy.name(), id).map_err(|it| it.to_string())?;
         let start = self.bench.now();
-        let sends =
-            strategy.run(&case.recording, &setup, &store).map_err(|error| error.to_string())?;
+        let sends = strategy.run(&case.recording, &setup, budget, &store);
+        let sends = sends.map_err(|error| error.to_string())?;
         let elapsed_ms = self.bench.now() - start;
         let prompt = sends.prompt.clone();
         let judged = Judged {
             questions: &case.questions,
             setup: &setup,
+            budget,
             format: case.recording.format(),
             counter: &*self.counter,
         };

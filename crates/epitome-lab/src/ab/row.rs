@@ -3,10 +3,8 @@
 //! Invariant: everything but the time depends on the conversation, the questions and the setup
 //! alone. What may not be sent is scored all the same, and named.
 
-use epitome::types::{MustKeep, Role, Unit};
-use epitome::{
-    Archive, Counter, Document, Error, Format, Gauge, Sizes, Store, Target, scope, validate,
-};
+use epitome::types::{Budget, MustKeep, Role, Unit};
+use epitome::{Archive, Counter, Document, Error, Format, Gauge, Sizes, Store, scope, validate};
 use serde::{Deserialize, Serialize};
 
 use super::questions::Questions;
@@ -16,6 +14,9 @@ use super::strategy::{Played, Sends};
 use crate::facts::must_keep;
 use crate::{Setup, lost};
 
+/// A prompt may be so much larger than its budget in tokens, and by so many.
+const FORGIVEN: f64 = 1.02;
+const SPARE: u64 = 8;
 /// Tokens that one search may return.
 const SEARCH: u64 = 1000;
 
@@ -92,6 +93,7 @@ impl Group {
 pub(crate) struct Judged<'a> {
     pub(crate) questions: &'a Questions,
     pub(crate) setup: &'a Setup,
+    pub(crate) budget: Option<Budget>,
     pub(crate) format: Format,
     pub(crate) counter: &'a dyn Counter,
 }
@@ -114,7 +116,7 @@ impl Judged<'_> {
         let sent = after.as_ref().map(said).unwrap_or_default();
         let [tokens_after, _] = tokens(&sent, self.counter);
         if let Some(after) = &after {
-            found.extend(self.over(tokens_before, tokens_pinned, tokens_after, after));
+            found.extend(self.over(tokens_after, after));
             found.extend(self.changed(&sent));
             found.extend(broken(&of, after));
         }
@@ -147,23 +149,17 @@ impl Judged<'_> {
         })
     }
 
-    /// Whether a prompt exceeds the hard budget; one is forgiven that was counted otherwise.
-    fn over(&self, before: u64, pinned: u64, after: u64, prompt: &Document<'_>) -> Option<String> {
-        let forgiven = |most: u64| (most as f64 * 1.02 + 8.0) as u64;
-        let gauge = Gauge { counter: self.counter, unit: Unit::Chars };
-        let (size, most, unit) = match self.setup.target {
-            Target::Trigger => return None,
-            Target::Tokens(most) => (after, forgiven(most), "tokens"),
-            Target::Ratio(ratio) => {
-                let rest = before.saturating_sub(pinned) as f64 / ratio;
-                (after, forgiven(pinned + rest.ceil() as u64), "tokens")
-            }
-            Target::Chars(most) => {
-                (Sizes::of(prompt.entries(), gauge, 0).total(), most, "characters")
-            }
-            Target::Bytes(most) => (prompt.bytes().len() as u64, most, "bytes"),
+    /// Whether a prompt exceeds the hard budget; a little is forgiven in tokens, for they may be
+    /// counted in other pieces.
+    fn over(&self, tokens: u64, prompt: &Document<'_>) -> Option<String> {
+        let budget = self.budget?;
+        let gauge = Gauge { counter: self.counter, unit: budget.unit };
+        let (size, most) = match budget.unit {
+            Unit::Tokens => (tokens, (budget.most as f64 * FORGIVEN) as u64 + SPARE),
+            Unit::Chars => (Sizes::of(prompt.entries(), gauge, 0).total(), budget.most),
+            Unit::Bytes => (prompt.bytes().len() as u64, budget.most),
         };
-        (size > most).then(|| format!("over budget: {size} of {most} {unit}"))
+        (size > most).then(|| format!("over budget: {size} of {budget}"))
     }
 
     /// Texts that had to stay and are not there.

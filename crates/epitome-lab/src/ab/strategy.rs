@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use epitome::types::{Budget, Unit};
 use epitome::{
-    Archive, Counter, Document, Error, Format, Gauge, Profile, Sizes, Store, Target, Thread,
-    ToolFormat, by_ratio, scope, tools,
+    Archive, Counter, Document, Error, Format, Gauge, Profile, Sizes, Store, Target, ToolFormat,
+    scope, tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +96,8 @@ impl Strategy {
         Setup { profile, ..base.clone() }
     }
 
-    /// What it sends for a conversation, kept in a store.
+    /// What it sends for a conversation within a budget, or turn by turn without one. What leaves
+    /// the prompt is kept in the store.
     ///
     /// # Errors
     ///
@@ -105,19 +106,17 @@ impl Strategy {
         &self,
         recording: &Recording,
         setup: &Setup,
+        budget: Option<Budget>,
         store: &Arc<S>,
     ) -> Result<Sends, ReplayError> {
-        let run =
-            Run { recording, setup, store, document: recording.document().map_err(Error::from)? };
-        match (self, setup.target) {
-            (Self::Profile(_), Target::Trigger) => run.replayed(),
-            (Self::Profile(_), _) => run.compressed(),
-            (_, Target::Trigger) => run.played(*self == Self::Truncate),
-            (Self::None, _) => {
-                let bytes = recording.request().to_vec();
-                Ok(Sends { prompt: Some(bytes.clone()), of: bytes, ..Sends::default() })
-            }
-            (Self::Truncate, _) => run.truncated(),
+        let document = recording.document().map_err(Error::from)?;
+        let run = Run { recording, setup, store, document };
+        match (self, budget) {
+            (Self::Profile(_), None) => run.replayed(),
+            (Self::Profile(_), Some(budget)) => run.compressed(budget),
+            (_, None) => run.played(*self == Self::Truncate),
+            (Self::None, Some(_)) => Ok(run.sends(Some(recording.request().to_vec()), None, None)),
+            (Self::Truncate, Some(budget)) => run.truncated(budget),
         }
     }
 }
@@ -131,9 +130,13 @@ struct Run<'a, S> {
 
 impl<S: Archive + Store + 'static> Run<'_, S> {
     /// A profile, at once.
-    fn compressed(&self) -> Result<Sends, ReplayError> {
+    fn compressed(&self, budget: Budget) -> Result<Sends, ReplayError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        let builder = self.setup.builder(self.recording.format());
+        let builder = self.setup.builder(self.recording.format()).target(match budget.unit {
+            Unit::Tokens => Target::Tokens(budget.most),
+            Unit::Chars => Target::Chars(budget.most),
+            Unit::Bytes => Target::Bytes(budget.most),
+        });
         let builder = builder.store(self.store.clone(), &self.scope());
         let request = self.recording.request();
         let compressed = runtime.block_on(builder.build().compress(request));
@@ -165,10 +168,9 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
     }
 
     /// Truncation, at once.
-    fn truncated(&self) -> Result<Sends, ReplayError> {
+    fn truncated(&self, budget: Budget) -> Result<Sends, ReplayError> {
         let counter = self.setup.counter(None);
-        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let budget = self.budget(gauge);
+        let gauge = Gauge { counter: &*counter, unit: budget.unit };
         let envelope = match budget.unit {
             Unit::Bytes => around(&self.document),
             _ => 0,
@@ -267,20 +269,6 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
 
     fn scope(&self) -> String {
         scope(self.setup.profile.name())
-    }
-
-    /// The hard budget of the setup.
-    fn budget(&self, gauge: Gauge<'_>) -> Budget {
-        match self.setup.target {
-            Target::Chars(most) => Budget { unit: Unit::Chars, most },
-            Target::Bytes(most) => Budget { unit: Unit::Bytes, most },
-            Target::Tokens(most) => Budget { unit: Unit::Tokens, most },
-            Target::Ratio(ratio) => {
-                let thread = Thread::new(self.document.entries().to_vec(), &[]);
-                by_ratio(&thread, &Sizes::of(thread.entries(), gauge, 0), ratio)
-            }
-            Target::Trigger => Budget { unit: Unit::Tokens, most: u64::MAX },
-        }
     }
 }
 

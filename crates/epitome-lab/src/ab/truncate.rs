@@ -3,8 +3,11 @@
 //! Invariant: exchanges stay or go whole, what is pinned stays, and no rule of the provider is
 //! broken that was kept before.
 
-use epitome::types::{Budget, Edit, EntryId, Op, Plan};
+use epitome::types::{Budget, Edit, Entry, EntryId, Op, Plan, Role};
 use epitome::{Departure, Document, Error, Gauge, Sizes, Thread, apply, departure, validate};
+
+/// Leads where the first message that stays would be an assistant's: a user begins (hazard 6).
+const NOTE: &str = "[Earlier messages are left out.]";
 
 /// The largest piece that is cut for search, in bytes, and the most that one line quotes.
 const PASSAGE: usize = 800;
@@ -44,13 +47,15 @@ impl<'a> Truncation<'a> {
             let (gone, departure) = (Vec::new(), Departure::default());
             return Ok(Some(Truncated { bytes, gone, departure }));
         }
-        let Some(mut kept) = self.kept(&sizes, budget.most) else { return Ok(None) };
+        let room = gauge.message(NOTE);
+        let Some(mut kept) = self.kept(&sizes, budget.most, room) else { return Ok(None) };
         let known = validate(self.document.format(), self.document.bytes());
         let known = known.err().map_or(0, |all| all.len());
         loop {
             let gone = self.gone(&kept);
-            let plan =
-                Plan { ops: vec![Op::Drop { entries: gone.clone() }], reason: "oldest".to_owned() };
+            let mut ops = vec![Op::Drop { entries: gone.clone() }];
+            ops.extend(self.lead(&gone));
+            let plan = Plan { ops, reason: "oldest".to_owned() };
             let view = apply(&self.thread, &sizes, &plan)?;
             let edits: Vec<Edit> = view.edits();
             let bytes = self.document.edited(&edits).map_err(Error::Edit)?;
@@ -59,7 +64,7 @@ impl<'a> Truncation<'a> {
                 !pinned && !self.thread.exchanges()[exchange].broken
             });
             match oldest {
-                // Some providers ask for a user's message first: the next one is tried.
+                // Whatever rule it is that breaks, it holds where less is kept.
                 Some(oldest) if broken.len() > known => _ = kept.remove(oldest),
                 None if broken.len() > known => return Err(Error::Invalid(broken)),
                 _ => {
@@ -70,8 +75,20 @@ impl<'a> Truncation<'a> {
         }
     }
 
-    /// The exchanges that stay, oldest first, and whether each is pinned.
-    fn kept(&self, sizes: &Sizes<'_>, most: u64) -> Option<Vec<(usize, bool)>> {
+    /// A message of the user, where the conversation began with one and would not any more.
+    fn lead(&self, gone: &[EntryId]) -> Option<Op> {
+        let talk = |entry: &&Entry| entry.role != Role::System;
+        let entries = self.thread.entries();
+        let opening = entries.iter().find(talk)?;
+        let first = entries.iter().filter(talk).find(|entry| !gone.contains(&entry.id))?;
+        let turned = opening.role == Role::User && first.role != Role::User;
+        let before = first.id.index().checked_sub(1).map(|place| entries[place].id);
+        turned.then(|| Op::Insert { after: before, role: Role::User, text: NOTE.to_owned() })
+    }
+
+    /// The exchanges that stay, oldest first, and whether each is pinned. Beside the pinned ones
+    /// there is `room` for a message that leads.
+    fn kept(&self, sizes: &Sizes<'_>, most: u64, room: u64) -> Option<Vec<(usize, bool)>> {
         let exchanges = self.thread.exchanges();
         let size = |exchange: usize| {
             let entries = &self.thread.entries()[exchanges[exchange].entries.clone()];
@@ -92,7 +109,7 @@ impl<'a> Truncation<'a> {
                 continue;
             }
             sum += size(exchange);
-            if sizes.request(sum) > most {
+            if sizes.request(sum) + room > most {
                 break;
             }
             kept.push((exchange, false));
@@ -151,28 +168,29 @@ mod tests {
     fn exchanges_stay_whole_and_pinned_ones_stay() {
         let all = ["be brief", "one two three", "", "four five", "six", "go on", "", "seven"];
         check(OPENAI, Format::OpenAi, 999, Some(&all));
-        // 6 + 6 for what is pinned, 6 + 5 for the newest exchange, then 5.
-        check(OPENAI, Format::OpenAi, 23, Some(&["be brief", "go on", "", "seven"]));
-        check(OPENAI, Format::OpenAi, 28, Some(&["be brief", "six", "go on", "", "seven"]));
+        // Pinned are 6 and 6, the newest exchange takes 6 and 5; 9 are for a message that leads.
+        check(OPENAI, Format::OpenAi, 32, Some(&["be brief", "go on", "", "seven"]));
+        check(OPENAI, Format::OpenAi, 37, Some(&["be brief", NOTE, "six", "go on", "", "seven"]));
         check(OPENAI, Format::OpenAi, 13, Some(&["be brief", "go on"]));
         check(OPENAI, Format::OpenAi, 11, None);
     }
 
     #[test]
-    fn a_provider_that_wants_a_users_message_first_gets_one() {
-        let text = r#"{"model":"m","max_tokens":9,"messages":[
+    fn a_user_begins() {
+        let text = r#"{"model":"m","max_tokens":9,"system":"s","messages":[
             {"role":"user","content":"one"},{"role":"assistant","content":"two"},
             {"role":"user","content":"three"},{"role":"assistant","content":"four"},
             {"role":"user","content":"five"}]}"#;
-        check(text, Format::Anthropic, 20, Some(&["three", "four", "five"]));
-        check(text, Format::Anthropic, 12, Some(&["five"]));
+        check(text, Format::Anthropic, 29, Some(&["s", "three", "four", "five"]));
+        check(text, Format::Anthropic, 24, Some(&["s", NOTE, "four", "five"]));
+        check(text, Format::Anthropic, 18, Some(&["s", "five"]));
     }
 
     #[test]
     fn what_went_is_found() {
         let document = Document::parse(OPENAI.as_bytes(), Format::OpenAi).unwrap();
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-        let budget = Budget { unit: Unit::Tokens, most: 23 };
+        let budget = Budget { unit: Unit::Tokens, most: 32 };
         let truncated = Truncation::new(&document, 0).within(budget, gauge).unwrap().unwrap();
         let store = Memory::new();
         store.keep("s", &truncated.departure).unwrap();

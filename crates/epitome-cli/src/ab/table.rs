@@ -1,0 +1,184 @@
+//! The table of a comparison: for each kind of work a row for each profile.
+//!
+//! Invariant: nothing in it that the JSON lines do not hold; no line is wider than the terminal.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use epitome_lab::{AbSummary as Summary, Compared, Estimate, Group, Means};
+
+use crate::fault::Fault;
+use crate::figure::short;
+use crate::files;
+use crate::table::{Column, Table, left, output_width, right};
+use crate::text::{counted, wrapped};
+
+/// The columns; those at the end of a replay only.
+const COLUMNS: [Column; 16] = [
+    left("  profile").least(12),
+    right("score"),
+    right("95 %"),
+    right("+search"),
+    right("95 %").spare(5),
+    right("orders"),
+    right("kept"),
+    right("recall").spare(6),
+    right("bound").spare(7),
+    right("spanned").spare(8),
+    right("tokens"),
+    right("ratio").spare(3),
+    right("bad"),
+    right("time").spare(4),
+    right("cuts"),
+    right("cost"),
+];
+/// How many of them every comparison has.
+const ALWAYS: usize = 14;
+
+/// The marks of the best figure, and of all others.
+const BEST: [&str; 2] = ["*", " "];
+
+/// Prints the table: on standard output, or on standard error where data goes there.
+pub(crate) fn print(compared: &Compared, beside_data: bool) -> Result<(), Fault> {
+    if beside_data {
+        // That people cannot be told beside the data is no failure of the comparison.
+        drop(write(compared, &mut anstream::stderr().lock()));
+        return Ok(());
+    }
+    files::to_stdout(|out| write(compared, out))
+}
+
+fn write(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
+    let summaries = &compared.summaries;
+    let played = summaries.iter().any(|summary| summary.all.compressions.is_some());
+    let columns = &COLUMNS[..if played { COLUMNS.len() } else { ALWAYS }];
+    let groups: Vec<Group> = Group::ALL
+        .into_iter()
+        .filter(|group| summaries.iter().any(|summary| summary.groups.contains_key(group)))
+        .collect();
+    let of = |group| summaries.iter().map(|summary| summary.groups.get(group)).collect();
+    let mut parts: Vec<(&str, Vec<Option<&Means>>)> =
+        groups.iter().map(|group| (group.name(), of(group))).collect();
+    if groups.len() > 1 {
+        parts.push(("all", summaries.iter().map(|summary| Some(&summary.all)).collect()));
+    }
+    let mut rows = Vec::new();
+    for (name, means) in &parts {
+        let first = means.iter().copied().flatten().next();
+        let about = first.map_or_else(String::new, |means| {
+            let cases = counted(means.cases as u64, "conversation");
+            format!("{name}: {cases}, {}", counted(means.n as u64, "question"))
+        });
+        rows.push((about, rows_of(summaries, means)));
+    }
+    // All rows together say how wide the columns are.
+    let all: Vec<_> = rows.iter().flat_map(|(_, rows)| rows.clone()).collect();
+    let mut table = Table::new(columns).measured(&all);
+    let bold = Style::new().bold();
+    table.print(out, &[])?;
+    for (about, rows) in &rows {
+        writeln!(out, "{bold}{about}{bold:#}")?;
+        table.print(out, rows)?;
+    }
+    let width = output_width().min(120);
+    writeln!(out)?;
+    writeln!(out, "{}", wrapped(LEGEND, width, 2))?;
+    if played {
+        writeln!(out, "{}", wrapped(OF_REPLAYS, width, 2))?;
+    }
+    Ok(())
+}
+
+const LEGEND: &str = "score: what is asked later and still there with its surroundings, 0 where the \
+    prompt cannot be sent (bad); +search: or found by one search; orders: of people, still there; \
+    kept: must-keep facts; *: best";
+const OF_REPLAYS: &str = "tokens: of the last prompts; cuts: compressions; cost: of cached prompts, \
+    against no compression";
+
+/// The rows of one kind of work.
+fn rows_of(summaries: &[Summary], means: &[Option<&Means>]) -> Vec<Vec<String>> {
+    let best = |of: fn(&Means) -> Option<Estimate>| {
+        let figures = means.iter().flatten().filter_map(|means| of(means)).map(|it| it.mean);
+        figures.fold(0.0, f64::max)
+    };
+    let [best_score, best_search] = [best(|it| it.score), best(|it| it.score_search)];
+    let pairs = summaries.iter().zip(means);
+    let pairs = pairs.filter_map(|(summary, means)| Some((summary, (*means)?)));
+    pairs.map(|(summary, means)| row(&summary.profile, means, best_score, best_search)).collect()
+}
+
+fn row(name: &str, means: &Means, best_score: f64, best_search: f64) -> Vec<String> {
+    let share = |figure: Option<f64>| figure.map_or_else(nothing, |figure| format!("{figure:.3}"));
+    let marked = |figure: Option<Estimate>, best: f64| {
+        let is_best = figure.is_some_and(|it| it.mean > 0.0 && it.mean >= best);
+        share(figure.map(|it| it.mean)) + BEST[usize::from(!is_best)]
+    };
+    let mut cells = vec![
+        format!("  {name}"),
+        marked(means.score, best_score),
+        interval(means.score),
+        marked(means.score_search, best_search),
+        interval(means.score_search),
+        share(means.directives),
+        share(means.kept),
+        share(means.recall),
+        share(means.bound),
+        share(means.spanned),
+        short(means.tokens_after),
+        format!("{:.2}", means.ratio),
+        means.invalid.to_string(),
+        time(means.elapsed_ms),
+    ];
+    if let Some(compressions) = means.compressions {
+        cells.push(compressions.to_string());
+        cells.push(means.cache_cost.map_or_else(nothing, |cost| format!("{cost:.2}")));
+    }
+    cells
+}
+
+fn nothing() -> String {
+    "–".to_owned()
+}
+
+/// An interval without its leading zeros: `.71–.88`.
+fn interval(figure: Option<Estimate>) -> String {
+    let Some(Estimate { interval: Some([low, high]), .. }) = figure else { return nothing() };
+    let bound = |figure: f64| match format!("{figure:.2}") {
+        text if text.starts_with("0.") => text[1..].to_owned(),
+        text => text,
+    };
+    format!("{}–{}", bound(low), bound(high))
+}
+
+fn time(elapsed_ms: f64) -> String {
+    match elapsed_ms {
+        ..1000.0 => format!("{elapsed_ms:.0} ms"),
+        _ => format!("{:.1} s", elapsed_ms / 1000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        let of = |interval| Some(Estimate { mean: 0.5, interval });
+        assert_eq!(interval(of(Some([0.714, 1.0]))), ".71–1.00");
+        assert_eq!(interval(of(None)), "–");
+        assert_eq!([time(12.3), time(2345.0)], ["12 ms", "2.3 s"]);
+    }
+
+    #[test]
+    fn the_best_is_marked_and_nothing_is_never() {
+        let means =
+            |mean| Means { score: Some(Estimate { mean, interval: None }), ..Means::default() };
+        let check = |mean: f64, best: f64, expected: &str| {
+            assert_eq!(row("x", &means(mean), best, 0.0)[1], expected);
+        };
+        check(0.5, 0.5, "0.500*");
+        check(0.4, 0.5, "0.400 ");
+        check(0.0, 0.0, "0.000 ");
+        check(1.0, 1.0, "1.000*");
+    }
+}
