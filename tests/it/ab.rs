@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::conversation::{LAST, SYSTEM, bare};
 use crate::measure::{faults, messages};
 use crate::program::Place;
-use crate::shipped::recording;
+use crate::shipped::{README, recording};
 
 /// A place with the shipped recording.
 fn place() -> Place {
@@ -165,7 +165,9 @@ fn outputs_are_kept_and_a_second_run_goes_on() {
 #[test]
 fn the_table_fits_its_terminal() {
     let place = place();
-    for (columns, figures) in [("80", &["--ratio", "4"]), ("120", &["--limit", "9000"])] {
+    for (columns, figures) in
+        [("80", &["--ratio", "4"]), ("120", &["--limit", "9000"]), ("80", &["--size", "8192"])]
+    {
         let args = [&["ab", "debugging.jsonl"], &figures[..]].concat();
         let mut command = place.command(args);
         command.env("COLUMNS", columns);
@@ -175,6 +177,9 @@ fn the_table_fits_its_terminal() {
         for line in ran.text().lines() {
             assert!(line.chars().count() <= most, "{columns}: {line}");
         }
+        // The README shows this one.
+        let is_shown = figures == &["--size", "8192"];
+        assert!(!is_shown || README.contains(ran.text().trim_end()), "{}", ran.text());
         for name in ["  default ", "  truncate ", "  none ", "coding: 1 conversation, "] {
             assert!(
                 ran.text().lines().any(|line| line.starts_with(name)),

@@ -93,6 +93,7 @@ fn the_examples_of_the_help_run() {
         &["compress", "--help"],
         &["replay", "--help"],
         &["scan", "--help"],
+        &["ab", "--help"],
         &["recall", "--help"],
         &["config", "show", "--help"],
         &["config", "schema", "--help"],

@@ -114,7 +114,11 @@ impl Means {
         let rows: Vec<&Row> = parts.concat().iter().filter(asked).copied().collect();
         let all = parts.concat();
         let sum = |of: fn(&Row) -> u64| all.iter().map(|row| of(row)).sum::<u64>();
-        let pinned = sum(|row| row.tokens_pinned);
+        // What was not sent is not small.
+        let sent = |of: fn(&Row) -> u64| {
+            let sent = all.iter().filter(|row| row.tokens_after > 0);
+            sent.map(|row| of(row).saturating_sub(row.tokens_pinned)).sum::<u64>()
+        };
         let [before, after] = [sum(|row| row.tokens_before), sum(|row| row.tokens_after)];
         let kept = sum(|row| facts(row)[0]);
         let played: Vec<_> = all.iter().filter_map(|row| row.played.as_ref()).collect();
@@ -135,8 +139,8 @@ impl Means {
             spanned: mean(&rows, |row| row.score.spanned.map(|it| sendable(row, it)), n),
             kept: ratio(kept as f64, sum(|row| facts(row)[1]) as f64),
             lost: sum(|row| row.lost),
-            ratio: before.saturating_sub(pinned) as f64
-                / after.saturating_sub(pinned).max(1) as f64,
+            ratio: sent(|row| row.tokens_before) as f64
+                / sent(|row| row.tokens_after).max(1) as f64,
             tokens_before: before,
             tokens_after: after,
             compressions: (!played.is_empty())
@@ -294,7 +298,11 @@ mod tests {
         let rows =
             [row(Group::Service, "a", 1, 1.0, true), row(Group::Service, "a", 1, 1.0, false)];
         let summary = check(&rows, 0.5, 1.0);
-        assert_eq!(summary.all.invalid, 1);
+        assert_eq!((summary.all.invalid, summary.all.ratio), (1, 4.0));
+        let mut refused = rows[0].clone();
+        refused.tokens_after = 0;
+        let summary = check(&[refused, rows[1].clone()], 0.5, 1.0);
+        assert_eq!(summary.all.ratio, 4.0, "what was not sent is not small");
     }
 
     #[test]
