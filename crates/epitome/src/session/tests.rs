@@ -403,3 +403,22 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
     prompt = send(&mut live, &steps);
     assert!(has_epoch(&prompt) && !said(&prompt).contains(&first));
 }
+
+#[test]
+fn what_cannot_fit_is_refused_and_recorded_all_the_same() {
+    let journal = Arc::new(Memory::new());
+    let mut live = session(&journal, 300, Some("a"));
+    let mut messages = history(&[]);
+    now(live.send(&body(&messages))).unwrap();
+    messages.push(serde_json::json!({"role": "assistant", "content": "Which one?"}).to_string());
+    let typed = "this ".repeat(400);
+    messages.push(serde_json::json!({"role": "user", "content": typed}).to_string());
+    let error = now(live.send(&body(&messages))).unwrap_err();
+    assert!(matches!(error, crate::Error::CannotFit { .. }), "{error}");
+    assert!(recorded(&journal, "a", &messages));
+    // The conversation goes on as soon as it can.
+    messages.push(serde_json::json!({"role": "assistant", "content": "I see."}).to_string());
+    messages.push(serde_json::json!({"role": "user", "content": "Go on."}).to_string());
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    assert!(prompt.tokens[1] <= 300 && recorded(&journal, "a", &messages));
+}

@@ -94,40 +94,21 @@ impl Session {
             let epoch = in_force.map(ContentId::short);
             events.add([raw, raw], Happened::EpochChanged { epoch });
         }
-        let proposal = self.propose(&ground, &mut state, &mut events).await?;
+        // What was said is recorded whatever becomes of it, one that cannot fit too (SPEC 2.6).
+        let proposal = self.propose(&ground, &mut state, &mut events).await;
         let sent = match &proposal {
-            Some(proposal) => proposal.epoch.tokens[1],
-            None => ground.standing(&state).0.size(&tokens),
+            Ok(Some(proposal)) => proposal.epoch.tokens[1],
+            _ => ground.standing(&state).0.size(&tokens),
         };
         let batch = self.batch(&ground, arrival, sent, state.meter.rent, &events.at);
         self.journal.append(&self.scope, &name, &batch)?;
-        if let Some(proposal) = proposal
+        if let Some(proposal) = proposal?
             && !self.commit(&ground, &mut state, proposal, &mut events)?
         {
             return Ok(None);
         }
-
-        let (view, epoch) = ground.standing(&state);
-        let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
-        let arrived = state.arrived().filter(|(part, _)| here(*part));
-        let mut edits: Vec<Edit> = arrived
-            .map(|(part, rewrite)| Edit::SetText { part, text: rewrite.with.clone() })
-            .collect();
-        edits.extend(view.edits());
-        let bytes = outgoing(document, &edits, live.budget())?;
-        let size = view.size(&tokens);
-        events.warn(&live, size);
-        let prompt = Prompt {
-            bytes,
-            tokens: [raw, size],
-            by: view.breakdown(&tokens),
-            limit: live.limit,
-            fits: size <= live.limit,
-            epoch,
-            events: events.into(),
-            session: name,
-        };
-        state.epoch = epoch;
+        let prompt = written(&ground, &state, events)?;
+        state.epoch = prompt.epoch;
         Ok(Some((state, prompt)))
     }
 
@@ -191,4 +172,27 @@ fn sent_as(entries: &[Entry], state: &State) -> Thread {
         }
     }
     Thread::new(entries, &state.pinned())
+}
+
+/// The prompt that the records say, as bytes.
+fn written(ground: &Ground<'_>, state: &State, mut events: Events) -> Result<Prompt, Error> {
+    let (view, epoch) = ground.standing(state);
+    let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
+    let arrived = state.arrived().filter(|(part, _)| here(*part));
+    let mut edits: Vec<_> =
+        arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();
+    edits.extend(view.edits());
+    let bytes = outgoing(ground.document, &edits, ground.live.budget())?;
+    let size = view.size(ground.tokens);
+    events.warn(ground.live, size);
+    Ok(Prompt {
+        bytes,
+        session: ground.name.to_owned(),
+        tokens: [ground.raw, size],
+        by: view.breakdown(ground.tokens),
+        limit: ground.live.limit,
+        fits: size <= ground.live.limit,
+        epoch,
+        events: events.into(),
+    })
 }
