@@ -46,7 +46,7 @@ struct CreateArgs {
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome snapshot list --session debugging-session")]
 struct ListArgs {
-    /// Only those of this session
+    /// Only those of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ struct RestoreArgs {
     /// The snapshot's id or name
     #[arg(value_name = "ID")]
     id: String,
-    /// Only among those of this session
+    /// Only among those of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ struct PruneArgs {
     /// So many automatic ones of each session stay
     #[arg(long, value_name = "N", default_value = "5", value_parser = flags::number)]
     keep: u64,
-    /// Only those of this session
+    /// Only those of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     #[command(flatten)]

@@ -35,7 +35,7 @@ const COLUMNS: [Column; 8] = [
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome status --session debugging-session")]
 pub(crate) struct Args {
-    /// Tells more of this session
+    /// Tells more of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// Of all sessions, so many at most, the one used last first; 0 for all
