@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use epitome_kernel::StoreError;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::ledger;
 
@@ -246,15 +246,36 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Ref
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "secure_delete", true)?;
     sync.apply(connection)?;
-    let found = state(connection)?;
+    // At one moment: another process may be making the same store.
+    let moment = connection.transaction()?;
+    let found = state(&moment)?;
+    drop(moment);
     if found == State::Current {
         return Ok(());
     }
     if found == State::Empty {
         // Lasts in the file; needs to be alone with it, so it is done once only.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        insist(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
     }
     migrate(connection)
+}
+
+/// Tries again what the database refuses at once, without the wait of `busy_timeout`, where
+/// several processes want to be alone with it at the same time.
+fn insist(work: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match work() {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && pause < PATIENCE =>
+            {
+                std::thread::sleep(pause);
+                pause *= 2;
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Runs the migrations that are missing; another process may have run them meanwhile.

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "looks at the files themselves")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 
 use crate::common::{Chars, Conversation};
 use crate::talk::{SCOPE, batch, chain, epoch, key, say};
@@ -163,6 +164,24 @@ fn two_connections_write_and_read_at_once() {
     });
     let store = Sqlite::open_existing(&path).unwrap();
     assert_eq!(found(&store, "writer").len(), 40);
+}
+
+#[test]
+fn many_make_the_same_store_at_once() {
+    for _ in 0..40 {
+        let (_folder, path) = place();
+        let together = Barrier::new(8);
+        std::thread::scope(|scope| {
+            let opened = || {
+                together.wait();
+                Sqlite::open(&path).map(drop)
+            };
+            let hands = [(); 8].map(|()| scope.spawn(opened));
+            for hand in hands {
+                hand.join().unwrap().unwrap();
+            }
+        });
+    }
 }
 
 #[test]
