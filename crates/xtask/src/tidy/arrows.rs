@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-kernel", &["epitome-types"]),
     ("epitome-count", &["epitome-kernel"]),
     ("epitome-extract", &["epitome-kernel"]),
+    ("epitome-lua", &["epitome-kernel", "epitome-types"]),
     ("epitome-store", &["epitome-kernel"]),
     ("epitome-wire", &["epitome-types"]),
     (
