@@ -7,6 +7,7 @@ mod budget;
 mod checkpoint;
 mod entry;
 mod event;
+pub mod hook;
 mod id;
 mod journal;
 mod key;

@@ -1,0 +1,251 @@
+//! What a policy answers.
+//!
+//! Invariant: a field that is left out is no opinion; the policies behind, and at last the built-in
+//! one, fill it in or the kernel's own default does. Sizes are tokens.
+
+use serde::{Deserialize, Serialize};
+
+use super::shape::{Shape, Shaped, table, words};
+
+table! {
+    /// Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`,
+    /// `checkpoints` and `keep_recent`.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Budgets {
+        /// From here on a warning is given.
+        pub warn: Option<u64>,
+        /// From here on a compression is considered.
+        pub soft: Option<u64>,
+        /// More than this is never sent.
+        pub hard: Option<u64>,
+        /// What a compression shrinks to.
+        pub target: Option<u64>,
+        /// Kept free of the limit for the answer.
+        pub reserve: Option<u64>,
+        /// The most that checkpoints may take together.
+        pub checkpoints: Option<u64>,
+        /// The size of the newest messages that stay as they are.
+        pub keep_recent: Option<u64>,
+        /// The most that a system prompt of Epitome's own may take.
+        pub system: Option<u64>,
+        /// The size class; later jobs carry it.
+        pub class: Option<u32>,
+        /// What the class is called.
+        pub strategy: Option<String>,
+    }
+}
+
+impl Budgets {
+    /// These bounds, with those that are not stated taken from `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            warn: self.warn.or(other.warn),
+            soft: self.soft.or(other.soft),
+            hard: self.hard.or(other.hard),
+            target: self.target.or(other.target),
+            reserve: self.reserve.or(other.reserve),
+            checkpoints: self.checkpoints.or(other.checkpoints),
+            keep_recent: self.keep_recent.or(other.keep_recent),
+            system: self.system.or(other.system),
+            class: self.class.or(other.class),
+            strategy: self.strategy.or(other.strategy),
+        }
+    }
+}
+
+words! {
+    /// In which way a tool result is made smaller.
+    pub enum Way {
+        /// It stays as it is.
+        Keep = "keep",
+        /// A digest of it stays.
+        Digest = "digest",
+        /// A preview of it stays, and where the rest is.
+        Offload = "offload",
+        /// A fixed text stands in its place.
+        Mask = "mask",
+    }
+}
+
+table! {
+    /// What becomes of a tool result before it is first sent. The original is always kept.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Arrive {
+        /// In which way it is made smaller.
+        pub how: Way,
+        /// The text that takes its place; without one Epitome makes it.
+        pub with: Option<String>,
+        /// The most that a digest or a preview may take.
+        pub most: Option<u64>,
+    }
+}
+
+words! {
+    /// How urgent a compression is.
+    pub enum Strength {
+        /// It pays.
+        Soft = "soft",
+        /// The window forces it.
+        Hard = "hard",
+    }
+}
+
+table! {
+    /// A compression that is due.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Due {
+        /// How urgent it is.
+        pub level: Strength,
+        /// The size to come to; that of `budgets` where none is given.
+        pub target: Option<u64>,
+        /// Why, in a few words for people.
+        pub reason: Option<String>,
+    }
+}
+
+/// Whether to compress now: `false`, or what is due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Trigger {
+    /// Not now; `true` is no answer.
+    Wait(bool),
+    /// Now.
+    Compress(Due),
+}
+
+impl Shaped for Trigger {
+    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Due::SHAPE]);
+}
+
+table! {
+    /// A checkpoint that is written anew, smaller.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Ageing {
+        /// Its id.
+        pub checkpoint: String,
+        /// Its new level: 2, 1, or 0 for merged.
+        pub to: u8,
+        /// The most that it may take then.
+        pub target: u64,
+    }
+}
+
+words! {
+    /// How a model is asked.
+    pub enum Line {
+        /// With the conversation as it stands, so that its cache is used.
+        Extend = "extend",
+        /// By itself, with the messages as a text.
+        Separate = "separate",
+    }
+}
+
+table! {
+    /// The request to a model for a summary. `{conversation}` stands for the messages and
+    /// `{must_keep}` for the facts.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Prompt {
+        /// How it is asked.
+        pub style: Line,
+        /// The system prompt.
+        pub system: Option<String>,
+        /// What it is asked.
+        pub user: String,
+        /// The most that it may answer.
+        pub max_tokens: Option<u64>,
+        /// Headings that the answer must have.
+        pub sections: Option<Vec<String>>,
+    }
+}
+
+table! {
+    /// A summary that is not taken.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Rejected {
+        /// Why not.
+        pub reject: String,
+    }
+}
+
+table! {
+    /// A summary that is taken, with something added to it.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Seconded {
+        /// What is added at its end.
+        pub append: Option<String>,
+        /// How far it can be relied on, 0 to 1.
+        pub confidence: Option<f64>,
+    }
+}
+
+/// What becomes of a model's summary: `true`, or why it is not taken, or what is added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Verify {
+    /// It is good as it is, or not.
+    Plain(bool),
+    /// It is not taken.
+    Reject(Rejected),
+    /// It is taken with something added.
+    Second(Seconded),
+}
+
+impl Shaped for Verify {
+    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Rejected::SHAPE, Seconded::SHAPE]);
+}
+
+table! {
+    /// What is done about a new message.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Observe {
+        /// A warning for the host.
+        pub warn: Option<String>,
+        /// Whether nothing may touch the message from now on.
+        pub pin: Option<bool>,
+    }
+}
+
+table! {
+    /// Something that a text says of a goal.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Found {
+        /// `goal`, `milestone`, `decision`, `artifact` or `next`.
+        pub kind: String,
+        /// What it says.
+        pub text: String,
+        /// In which state it is.
+        pub state: Option<String>,
+    }
+}
+
+table! {
+    /// The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`,
+    /// `{tokens}` and `{call}` are filled in.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Render {
+        /// The text.
+        pub text: String,
+    }
+}
+
+table! {
+    /// How far the conversation can be relied on.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Status {
+        /// In a word.
+        pub level: Option<String>,
+        /// As a share, 0 to 1.
+        pub score: Option<f64>,
+        /// The status line.
+        pub text: Option<String>,
+        /// What the user should do.
+        pub advice: Option<String>,
+    }
+}
+
+table! {
+    /// Nothing: an event is not answered, only noted.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Noted {}
+}

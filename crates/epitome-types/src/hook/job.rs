@@ -1,0 +1,434 @@
+//! What a policy is asked.
+//!
+//! Invariant: a job says all that its hook may look at; a new field never breaks a policy. Sizes
+//! are tokens unless a field says otherwise.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::answer::Budgets;
+use super::order::Place;
+use super::shape::{Shape, Shaped, table, words};
+use crate::{Cause, Event, Role, Speaker};
+
+table! {
+    /// What every job says.
+    #[derive(Default)]
+    pub struct Common {
+        /// The session's name; a label.
+        pub session: String,
+        /// The mode that was asked for (`developer`, `planning`, ...).
+        pub mode: Option<String>,
+        /// The size class, as `budgets` answered it.
+        pub class: Option<u32>,
+        /// The model that the request is for.
+        pub model: ModelFacts,
+        /// The prompt as it would be sent.
+        pub tokens: Tokens,
+        /// Compressions of this history that are in force.
+        pub compressions: u32,
+        /// The share of must-keep facts that is still in the prompt, 0 to 1.
+        pub confidence: f64,
+        /// When the request came, ISO 8601.
+        pub now: String,
+        /// A number that is the same for the same history: what to draw lots with.
+        pub seed: u64,
+        /// What a model answered to an `ask`, by its id.
+        pub replies: BTreeMap<String, String>,
+    }
+}
+
+table! {
+    /// A model and its window.
+    #[derive(Default)]
+    pub struct ModelFacts {
+        /// Its name, where the request gives one.
+        pub name: Option<String>,
+        /// The context size that was chosen, in tokens, where one was.
+        pub size: Option<u64>,
+        /// The largest prompt that its provider accepts, in tokens.
+        pub limit: u64,
+        /// Whether somebody stated that; a guess is aimed at and never enforced.
+        pub stated: bool,
+    }
+}
+
+table! {
+    /// Tokens of a prompt.
+    #[derive(Default)]
+    pub struct Tokens {
+        /// The whole.
+        pub total: u64,
+        /// The system prompt.
+        pub system: u64,
+        /// The tool schemas.
+        pub tools: u64,
+        /// Checkpoints.
+        pub checkpoints: u64,
+        /// All the rest.
+        pub conversation: u64,
+    }
+}
+
+table! {
+    /// How large the prompt may grow.
+    pub struct BudgetsJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+    }
+}
+
+table! {
+    /// A message, or the part of one that is a tool's result.
+    #[derive(Default)]
+    pub struct Arriving {
+        /// Its place in the history.
+        pub id: Place,
+        /// Its role: `system`, `user`, `assistant` or `tool`.
+        pub role: String,
+        /// Who produced it: `human`, `model`, `tool` or `harness`.
+        pub speaker: String,
+        /// The tool that was called, where it is a result.
+        pub tool: Option<String>,
+        /// The arguments of that call, as JSON text.
+        pub args: Option<String>,
+        /// Its size.
+        pub tokens: u64,
+        /// How many lines it has.
+        pub lines: u64,
+        /// Whether the tool reported an error.
+        pub error: bool,
+    }
+}
+
+table! {
+    /// A tool result that was never sent before. It is asked about once.
+    pub struct ArriveJob<'a> {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The result; `job.entry:text()` and `job.entry:head(n)` read it.
+        pub entry: Arriving,
+    }
+    beside {
+        /// Its text.
+        pub text: &'a str,
+    }
+}
+
+words! {
+    /// Why a prompt is looked at.
+    pub enum Occasion {
+        /// A request came.
+        Turn = "turn",
+        /// The user asked for a compression.
+        Manual = "manual",
+        /// The provider said that it was too long.
+        Overflow = "overflow",
+        /// Nothing happened for a while.
+        Idle = "idle",
+    }
+}
+
+table! {
+    /// What the provider's cache makes of a rewrite, in the price of a token that is not cached.
+    #[derive(Default)]
+    pub struct Cache {
+        /// Whether the provider has a prefix of the prompt to read.
+        pub warm: bool,
+        /// What a rewrite to the target costs over reading the prompt once more.
+        pub rewrite_cost: f64,
+        /// What a prompt of the target's size would save with each request.
+        pub saving_per_turn: f64,
+        /// What has been forgone since the last compression, this request included.
+        pub forgone: f64,
+    }
+}
+
+table! {
+    /// Whether to compress now.
+    pub struct TriggerJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// Why it is asked.
+        pub cause: Occasion,
+        /// What cannot shrink: system prompt, tools, pinned messages.
+        pub floor: u64,
+        /// What `budgets` answered.
+        pub budgets: Budgets,
+        /// What it would cost.
+        pub cache: Cache,
+        /// The size at which a compression brought too little, until one brings enough.
+        pub stalled: Option<u64>,
+    }
+}
+
+table! {
+    /// The messages of a history, a list for each property. `job.entries:text(i)` and
+    /// `job.entries:head(i, n)` read what a message says.
+    #[derive(Default)]
+    pub struct Columns {
+        /// How many messages there are.
+        pub count: u32,
+        /// Their roles.
+        pub role: Vec<&'static str>,
+        /// Who produced them; what a person typed counts before what stands beside it.
+        pub speaker: Vec<&'static str>,
+        /// Their sizes, as they were said.
+        pub tokens: Vec<u64>,
+        /// Numbers of the exchanges they belong to: a call and its results share one, and go or
+        /// stay together.
+        pub exchange: Vec<u32>,
+        /// Whether nothing may touch them.
+        pub pinned: Vec<bool>,
+        /// Whether they call tools or answer a call.
+        pub tools: Vec<bool>,
+        /// Places in `checkpoints` of those that stand for them, 0 where none does.
+        pub checkpoint: Vec<u32>,
+    }
+}
+
+table! {
+    /// A checkpoint in the prompt.
+    #[derive(Default)]
+    pub struct Standing {
+        /// Its id.
+        pub id: String,
+        /// How detailed it is: 3, 2, 1, and 0 for merged.
+        pub level: u8,
+        /// The number of the compression that made it.
+        pub number: u32,
+        /// How many compressions were made since.
+        pub age: u32,
+        /// Its size.
+        pub tokens: u64,
+        /// The size of what it stands for.
+        pub original: u64,
+        /// How many messages it stands for.
+        pub covers: u32,
+        /// When it was made, ISO 8601.
+        pub created: String,
+        /// How often it was written anew since.
+        pub rewritten: u32,
+    }
+}
+
+table! {
+    /// What to do about a prompt that is compressed.
+    pub struct PlanJob<'a> {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The messages.
+        pub entries: Columns,
+        /// The checkpoints in the prompt, oldest first.
+        pub checkpoints: Vec<Standing>,
+        /// The size to come to.
+        pub target: u64,
+        /// The size that must not be exceeded.
+        pub most: u64,
+        /// What cannot shrink.
+        pub floor: u64,
+        /// What `budgets` answered.
+        pub budgets: Budgets,
+        /// Why it is made.
+        pub cause: Cause,
+    }
+    beside {
+        /// What the messages say.
+        pub texts: &'a dyn Texts,
+    }
+}
+
+table! {
+    /// Which checkpoints to write anew, smaller, in the compression that was just planned.
+    pub struct AgeJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The checkpoints as the plan leaves them, oldest first; ages count this compression.
+        pub checkpoints: Vec<Standing>,
+        /// What `budgets` answered.
+        pub budgets: Budgets,
+    }
+}
+
+words! {
+    /// What a summary is written for.
+    pub enum Purpose {
+        /// A new checkpoint.
+        Summarize = "summarize",
+        /// A checkpoint that is written anew, smaller.
+        Age = "age",
+        /// Several checkpoints that become one.
+        Merge = "merge",
+        /// Messages of the user.
+        FoldUser = "fold_user",
+    }
+}
+
+table! {
+    /// How a model is asked for a summary.
+    pub struct PromptJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// What for.
+        pub op: Purpose,
+        /// What must not be lost.
+        pub must_keep: Vec<String>,
+        /// The most that the summary may take.
+        pub max_tokens: u64,
+    }
+}
+
+table! {
+    /// Something that a summary should keep.
+    #[derive(Default)]
+    pub struct Fact {
+        /// The text.
+        pub text: String,
+        /// Whether the summary holds it.
+        pub found: bool,
+    }
+}
+
+table! {
+    /// Whether a model's summary is good enough.
+    pub struct VerifyJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The summary.
+        pub candidate: String,
+        /// What should be in it.
+        pub must_keep: Vec<Fact>,
+        /// Its size.
+        pub tokens: u64,
+    }
+}
+
+table! {
+    /// A message that is new.
+    pub struct ObserveJob<'a> {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The message; `job.entry:text()` and `job.entry:head(n)` read it.
+        pub entry: Arriving,
+        /// What a person typed last before it.
+        pub intent: Option<String>,
+        /// Messages since the last compression.
+        pub since_epoch: u32,
+    }
+    beside {
+        /// Its text.
+        pub text: &'a str,
+    }
+}
+
+table! {
+    /// A text that may state goals.
+    pub struct GoalsJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The text.
+        pub text: String,
+    }
+}
+
+words! {
+    /// What is worded.
+    pub enum Wording {
+        /// The line that opens a checkpoint.
+        Checkpoint = "checkpoint",
+        /// The marker where a text was shortened.
+        Reference = "reference",
+        /// The line that stands for a tool exchange.
+        Stub = "stub",
+    }
+}
+
+table! {
+    /// How a text that Epitome writes into the prompt is worded.
+    pub struct RenderJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// Which.
+        pub part: Wording,
+        /// Whether the original can be found again; if not, no way back may be named.
+        pub stored: bool,
+    }
+}
+
+table! {
+    /// How far the conversation can be relied on.
+    pub struct StatusJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The share of the limit that is in use.
+        pub used: f64,
+        /// What `budgets` answered.
+        pub budgets: Budgets,
+    }
+}
+
+table! {
+    /// Something that happened.
+    pub struct EventJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The event: its name in `event`, and what belongs to it.
+        pub event: Event,
+    }
+}
+
+impl Shaped for Event {
+    const SHAPE: Shape = Shape::Any;
+}
+
+impl Shaped for Cause {
+    const SHAPE: Shape = Shape::Word(&["soft", "hard", "manual"]);
+}
+
+/// Reads what the messages of a history say.
+pub trait Texts {
+    /// What a message says; `None` where there is no such message.
+    fn text(&self, place: Place) -> Option<String>;
+}
+
+impl fmt::Debug for dyn Texts + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Texts")
+    }
+}
+
+impl Role {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+impl Speaker {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Speaker::Human => "human",
+            Speaker::Model => "model",
+            Speaker::Tool => "tool",
+            Speaker::Harness => "harness",
+        }
+    }
+}

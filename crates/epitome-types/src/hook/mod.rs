@@ -1,0 +1,25 @@
+//! Hooks: what a policy is asked, and what it answers.
+//!
+//! Invariant: plain data, declared once; editor stubs, the reference, the checks of answers and
+//! the JSON schema all follow from it. A job never holds a text of the conversation where it is
+//! serialised: texts are read through the fields that are left out there.
+
+mod answer;
+mod job;
+mod order;
+mod shape;
+
+pub use answer::{
+    Ageing, Arrive, Budgets, Due, Found, Line, Noted, Observe, Prompt, Rejected, Render, Seconded,
+    Status, Strength, Trigger, Verify, Way,
+};
+pub use job::{
+    AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, EventJob, Fact, GoalsJob,
+    ModelFacts, ObserveJob, Occasion, PlanJob, PromptJob, Purpose, RenderJob, Standing, StatusJob,
+    Texts, Tokens, TriggerJob, VerifyJob, Wording,
+};
+pub use order::{
+    AgeOrder, Drop, Fit, FoldUser, How, Insert, Merge, Order, Orders, PinOrder, Place, Replace,
+    Rollover, Summarize, Warn,
+};
+pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};

@@ -1,0 +1,271 @@
+//! The operations of a plan, as a policy orders them.
+//!
+//! Invariant: an order names messages and sizes, never a result; what it comes to is made and
+//! checked by the kernel, whole or not at all (SPEC 2.7). Sizes are tokens.
+
+use serde::{Deserialize, Serialize};
+
+use super::shape::{Shape, Shaped, TableShape, Tabular, table};
+use crate::{EntryId, Role};
+
+/// The place of a message in a job's lists, counted from 1.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Place(pub u32);
+
+impl Place {
+    /// The entry in that place; `None` for 0, which is no place.
+    pub fn entry(self) -> Option<EntryId> {
+        self.0.checked_sub(1).map(EntryId)
+    }
+}
+
+impl From<EntryId> for Place {
+    fn from(id: EntryId) -> Self {
+        Self(id.0.saturating_add(1))
+    }
+}
+
+impl Shaped for Place {
+    const SHAPE: Shape = Shape::Integer;
+}
+
+impl Shaped for Role {
+    const SHAPE: Shape = Shape::Word(&["user", "assistant"]);
+}
+
+table! {
+    /// Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands
+    /// for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Fit {
+        /// The size to come to; the job's target where none is given.
+        pub most: Option<u64>,
+        /// The share of the room beside what is pinned that the newest messages fill, 0 to 1.
+        pub keep_recent_share: Option<f64>,
+        /// How many of the newest messages stay, in place of a share.
+        pub keep_recent_messages: Option<u32>,
+    }
+}
+
+table! {
+    /// Puts one new checkpoint in the place of messages.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Summarize {
+        /// The messages, oldest first; whole exchanges, none of them pinned.
+        pub entries: Vec<Place>,
+        /// The most that the summary may take.
+        pub target: u64,
+        /// How detailed it is: 3 unless told otherwise.
+        pub level: Option<u8>,
+    }
+}
+
+table! {
+    /// Writes a checkpoint anew, smaller.
+    #[derive(Deserialize, PartialEq)]
+    pub struct AgeOrder {
+        /// Its id.
+        pub checkpoint: String,
+        /// Its new level: 2, 1, or 0 for merged.
+        pub to: u8,
+        /// The most that it may take then.
+        pub target: u64,
+    }
+}
+
+table! {
+    /// Makes one checkpoint of several.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Merge {
+        /// Their ids.
+        pub checkpoints: Vec<String>,
+        /// The most that it may take.
+        pub target: u64,
+        /// Its level: 0 unless told otherwise.
+        pub to: Option<u8>,
+    }
+}
+
+table! {
+    /// Puts a checkpoint in the place of messages of the user.
+    #[derive(Deserialize, PartialEq)]
+    pub struct FoldUser {
+        /// The messages, oldest first.
+        pub entries: Vec<Place>,
+        /// The most that the summary may take.
+        pub target: u64,
+    }
+}
+
+table! {
+    /// Puts a shorter text in the place of what a message, or a tool result in it, says.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Replace {
+        /// The message.
+        pub entry: Place,
+        /// In which way it is shorter: `digest`, `offload`, `mask` or `cut`.
+        pub how: How,
+        /// The new text; without one Epitome makes it, no larger than `target`.
+        pub with: Option<String>,
+        /// The most that it may take.
+        pub target: Option<u64>,
+    }
+}
+
+super::shape::words! {
+    /// In which way a text is shorter than its original.
+    pub enum How {
+        /// A digest of the content.
+        Digest = "digest",
+        /// Its beginning, and where the rest is.
+        Offload = "offload",
+        /// A fixed text.
+        Mask = "mask",
+        /// Its beginning and its end.
+        Cut = "cut",
+    }
+}
+
+table! {
+    /// Takes messages out without a substitute. What they say can be recalled.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Drop {
+        /// The messages, oldest first; whole exchanges, none of them pinned.
+        pub entries: Vec<Place>,
+    }
+}
+
+table! {
+    /// Puts a new message behind another.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Insert {
+        /// The message that it follows; the last of its exchange.
+        pub after: Place,
+        /// `user` or `assistant`.
+        pub role: Role,
+        /// What it says.
+        pub text: String,
+    }
+}
+
+table! {
+    /// Starts over: one checkpoint stands for everything that is not pinned.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Rollover {
+        /// The most that it may take.
+        pub target: u64,
+    }
+}
+
+table! {
+    /// Keeps messages from being touched from now on.
+    #[derive(Deserialize, PartialEq)]
+    pub struct PinOrder {
+        /// The messages.
+        pub entries: Vec<Place>,
+    }
+}
+
+table! {
+    /// Tells the host something.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Warn {
+        /// What.
+        pub text: String,
+    }
+}
+
+/// One operation of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Order {
+    /// Comes to a size in the kernel's own way.
+    Fit(Fit),
+    /// Makes a checkpoint of messages.
+    Summarize(Summarize),
+    /// Writes a checkpoint anew.
+    Age(AgeOrder),
+    /// Makes one checkpoint of several.
+    Merge(Merge),
+    /// Makes a checkpoint of messages of the user.
+    FoldUser(FoldUser),
+    /// Shortens a text.
+    Replace(Replace),
+    /// Takes messages out.
+    Drop(Drop),
+    /// Adds a message.
+    Insert(Insert),
+    /// Starts over.
+    Rollover(Rollover),
+    /// Keeps messages from being touched.
+    Pin(PinOrder),
+    /// Tells the host something.
+    Warn(Warn),
+}
+
+const ORDERS: &[(&str, &TableShape)] = &[
+    ("fit", Fit::TABLE),
+    ("summarize", Summarize::TABLE),
+    ("age", AgeOrder::TABLE),
+    ("merge", Merge::TABLE),
+    ("fold_user", FoldUser::TABLE),
+    ("replace", Replace::TABLE),
+    ("drop", Drop::TABLE),
+    ("insert", Insert::TABLE),
+    ("rollover", Rollover::TABLE),
+    ("pin", PinOrder::TABLE),
+    ("warn", Warn::TABLE),
+];
+
+impl Shaped for Order {
+    const SHAPE: Shape = Shape::Tagged { tag: "op", variants: ORDERS };
+}
+
+table! {
+    /// What is done about a prompt.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Orders {
+        /// The operations; no message is touched by two of them.
+        pub ops: Vec<Order>,
+        /// Why, in a few words for people.
+        pub reason: Option<String>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of the declaration are those that are read and written.
+    #[test]
+    fn every_order_has_its_shape() {
+        let all = [
+            Order::Fit(Fit::default()),
+            Order::Summarize(Summarize { entries: Vec::new(), target: 1, level: None }),
+            Order::Age(AgeOrder { checkpoint: String::new(), to: 2, target: 1 }),
+            Order::Merge(Merge { checkpoints: Vec::new(), target: 1, to: None }),
+            Order::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
+            Order::Replace(Replace { entry: Place(1), how: How::Digest, with: None, target: None }),
+            Order::Drop(Drop { entries: Vec::new() }),
+            Order::Insert(Insert { after: Place(1), role: Role::User, text: String::new() }),
+            Order::Rollover(Rollover { target: 1 }),
+            Order::Pin(PinOrder { entries: Vec::new() }),
+            Order::Warn(Warn { text: String::new() }),
+        ];
+        assert_eq!(all.len(), ORDERS.len());
+        for (order, (word, _)) in all.iter().zip(ORDERS) {
+            // Debug prints the variant's name, of which the word is the snake case.
+            let name = format!("{order:?}").split('(').next().unwrap_or_default().to_lowercase();
+            assert_eq!(name, word.replace('_', ""));
+        }
+    }
+
+    #[test]
+    fn a_place_counts_from_one() {
+        assert_eq!(Place::from(EntryId(0)), Place(1));
+        assert_eq!((Place(1).entry(), Place(0).entry()), (Some(EntryId(0)), None));
+    }
+}

@@ -1,0 +1,186 @@
+//! What a value looks like: what editor stubs, references, schemas and checks are made from.
+//!
+//! Invariant: a shape follows from the declaration of the type it belongs to, which is the only one
+//! there is (HOUSE, third sentence). Read by whoever hands jobs to scripts and takes answers back.
+
+use std::collections::BTreeMap;
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number from 0 up.
+    Integer,
+    /// Any number.
+    Number,
+    /// A text.
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Values of one shape in order.
+    List(&'static Shape),
+    /// Texts, each with a value of one shape.
+    Map(&'static Shape),
+    /// Named fields.
+    Table(&'static TableShape),
+    /// The shape, or nothing.
+    Optional(&'static Shape),
+    /// Any of these shapes.
+    Either(&'static [Shape]),
+    /// One of several tables, told apart by the word in one of their fields.
+    Tagged {
+        /// The field that holds the word.
+        tag: &'static str,
+        /// The tables, each by its word.
+        variants: &'static [(&'static str, &'static TableShape)],
+    },
+    /// Whatever a script makes of it.
+    Any,
+}
+
+/// A table with named fields.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableShape {
+    /// Its name, for stubs and references.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// Its fields, in order.
+    pub fields: &'static [Field],
+}
+
+/// A field of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds, with its unit.
+    pub doc: &'static str,
+    /// What its value looks like.
+    pub shape: Shape,
+}
+
+impl TableShape {
+    /// All fields, those of the tables whose fields stand in this one too ([`Common`]) included.
+    pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> {
+        self.fields.iter().flat_map(|field| match (field.name, field.shape) {
+            (INLINE, Shape::Table(inner)) => inner.fields.iter(),
+            _ => std::slice::from_ref(field).iter(),
+        })
+    }
+}
+
+/// The name of a field whose own fields stand in its place.
+///
+/// [`Common`]: crate::hook::Common
+pub const INLINE: &str = "common";
+
+/// A type whose values have a shape.
+pub trait Shaped {
+    /// The shape.
+    const SHAPE: Shape;
+}
+
+/// A type whose values are tables.
+pub trait Tabular {
+    /// The table.
+    const TABLE: &'static TableShape;
+}
+
+macro_rules! plain {
+    ($($type:ty => $shape:ident),+ $(,)?) => {
+        $(impl Shaped for $type {
+            const SHAPE: Shape = Shape::$shape;
+        })+
+    };
+}
+
+plain! { bool => Bool, u8 => Integer, u32 => Integer, u64 => Integer, usize => Integer, f64 => Number, String => Text, &str => Text }
+
+impl<T: Shaped> Shaped for Option<T> {
+    const SHAPE: Shape = Shape::Optional(&T::SHAPE);
+}
+
+impl<T: Shaped> Shaped for Vec<T> {
+    const SHAPE: Shape = Shape::List(&T::SHAPE);
+}
+
+impl<T: Shaped> Shaped for BTreeMap<String, T> {
+    const SHAPE: Shape = Shape::Map(&T::SHAPE);
+}
+
+/// Declares a table: the struct, and from its fields and their docs the shape.
+macro_rules! table {
+    (
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:ident),+)])?
+        pub struct $name:ident $(<$life:lifetime>)? {
+            $(
+                $(#[doc = $field_doc:literal])+
+                $(#[serde($($serde:tt)+)])?
+                pub $field:ident: $type:ty,
+            )*
+        }
+        $(beside {
+            $(
+                $(#[doc = $beside_doc:literal])+
+                pub $beside:ident: $beside_type:ty,
+            )*
+        })?
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, serde::Serialize $($(, $derive)+)?)]
+        pub struct $name $(<$life>)? {
+            $(
+                $(#[doc = $field_doc])+
+                $(#[serde($($serde)+)])?
+                pub $field: $type,
+            )*
+            $($(
+                $(#[doc = $beside_doc])+
+                #[serde(skip)]
+                pub $beside: $beside_type,
+            )*)?
+        }
+
+        impl $(<$life>)? $crate::hook::Tabular for $name $(<$life>)? {
+            const TABLE: &'static $crate::hook::TableShape = &$crate::hook::TableShape {
+                name: stringify!($name),
+                doc: concat!($($doc),+),
+                fields: &[$($crate::hook::Field {
+                    name: stringify!($field),
+                    doc: concat!($($field_doc),+),
+                    shape: <$type as $crate::hook::Shaped>::SHAPE,
+                }),*],
+            };
+        }
+
+        impl $(<$life>)? $crate::hook::Shaped for $name $(<$life>)? {
+            const SHAPE: $crate::hook::Shape =
+                $crate::hook::Shape::Table(<Self as $crate::hook::Tabular>::TABLE);
+        }
+    };
+}
+
+/// Declares a choice of words: the enum, and from its variants the shape.
+macro_rules! words {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $name:ident {
+            $($(#[doc = $word_doc:literal])+ $word:ident = $text:literal,)+
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[doc = $word_doc])+ #[serde(rename = $text)] $word,)+
+        }
+
+        impl $crate::hook::Shaped for $name {
+            const SHAPE: $crate::hook::Shape = $crate::hook::Shape::Word(&[$($text),+]);
+        }
+    };
+}
+
+pub(crate) use {table, words};
