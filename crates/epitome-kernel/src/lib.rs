@@ -15,8 +15,10 @@ mod driver;
 mod journal;
 mod lines;
 mod live;
+mod nearest;
 mod options;
 mod outcome;
+mod policy;
 mod port;
 mod pressure;
 mod run;
@@ -36,8 +38,13 @@ pub use live::{
     Arrival, ArriveOptions, CachePrices, InForce, Lineage, Meter, Reconciled, TriggerOptions,
     arrive, epoch_of, reconcile,
 };
+pub use nearest::nearest;
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
+pub use policy::{
+    Answer, Chain, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError, Rest,
+    Tracer,
+};
 pub use port::{
     Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Store,
     StoreError, Summarizer, SummaryError, SummaryJob,

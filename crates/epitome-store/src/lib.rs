@@ -12,7 +12,6 @@ mod content;
 mod lineage;
 mod marks;
 mod memory;
-mod nearest;
 mod passage;
 mod prefix;
 mod rank;
@@ -24,5 +23,4 @@ mod terms;
 
 pub use archive::{Archive, Finding};
 pub use memory::Memory;
-pub use nearest::nearest;
 pub use sqlite::{Durability, Sqlite};

@@ -13,8 +13,8 @@ use rustc_hash::FxHashSet;
 
 use super::tree::Node;
 use super::{Memory, Session, SessionId, Shelf};
-use crate::nearest::nearest;
 use crate::{batch, marks};
+use epitome_kernel::nearest;
 
 impl Journal for Memory {
     fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError> {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fail::Fail;
 use super::ledger::{Ledger, SESSION};
-use crate::nearest::nearest;
+use epitome_kernel::nearest;
 
 /// The number of a session in the database.
 pub(crate) type SessionId = i64;

@@ -3,7 +3,7 @@
 //! Invariant: the schema decides, so what it promises is what is taken. It understands every
 //! keyword that the schema uses; a test holds the two together.
 
-use epitome_store::nearest;
+use epitome_kernel::nearest;
 use figment::value::{Dict, Value};
 use serde_json::{Map, Value as Json};
 

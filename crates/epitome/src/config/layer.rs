@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome_store::nearest;
+use epitome_kernel::nearest;
 use figment::value::{Dict, Tag, Value};
 use figment::{Metadata, Provider};
 use toml::Spanned;

@@ -33,7 +33,8 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use epitome_store::{Durability, nearest};
+use epitome_kernel::nearest;
+use epitome_store::Durability;
 use figment::Figment;
 use figment::value::{Dict, Value};
 use serde::Serialize;

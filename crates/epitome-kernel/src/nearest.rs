@@ -1,7 +1,7 @@
 //! The name that someone may have meant.
 //!
-//! Invariant: pure; a name too far off is not offered. Called wherever a name is not known: by both
-//! stores, and by the configuration of the facade.
+//! Invariant: pure; a name too far off is not offered. Called wherever a name is not known: by the
+//! stores, the configuration and the loader of policies.
 
 /// The name that is nearest to `wanted`, of those not too far from it; the first of equals.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
