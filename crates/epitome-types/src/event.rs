@@ -2,7 +2,7 @@
 //!
 //! Invariant: an event says what has already been recorded; nothing depends on its being read.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Cause, OpReport, Purpose};
 
@@ -105,7 +105,7 @@ pub enum Happened {
 }
 
 /// Why no compression was applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skip {
     /// The prompt is within its bounds.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::shape::{Shape, Shaped, table, words};
+use crate::Skip;
 
 table! {
     /// Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`,
@@ -104,18 +105,34 @@ table! {
     }
 }
 
-/// Whether to compress now: `false`, or what is due.
+table! {
+    /// A compression that would be due, and is not made.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Passed {
+        /// Why not; the host is told.
+        pub skip: Skip,
+    }
+}
+
+impl Shaped for Skip {
+    const SHAPE: Shape =
+        Shape::Word(&["not_needed", "nothing_to_compress", "not_smaller", "stalled", "disabled"]);
+}
+
+/// Whether to compress now: `false`, or why not, or what is due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Trigger {
     /// Not now; `true` is no answer.
     Wait(bool),
+    /// Not now, and the host is told why.
+    Pass(Passed),
     /// Now.
     Compress(Due),
 }
 
 impl Shaped for Trigger {
-    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Due::SHAPE]);
+    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Passed::SHAPE, Due::SHAPE]);
 }
 
 table! {
@@ -248,4 +265,25 @@ table! {
     /// Nothing: an event is not answered, only noted.
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Noted {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of the declaration are those that are written.
+    #[test]
+    fn every_reason_has_its_word() {
+        let all = [
+            Skip::NotNeeded,
+            Skip::NothingToCompress,
+            Skip::NotSmaller,
+            Skip::Stalled,
+            Skip::Disabled,
+        ];
+        let Shape::Word(words) = Skip::SHAPE else { panic!("{:?}", Skip::SHAPE) };
+        // Debug prints the variant's name, of which the word is the snake case.
+        let names = all.map(|skip| format!("{skip:?}").to_lowercase());
+        assert_eq!(words.iter().map(|word| word.replace('_', "")).collect::<Vec<_>>(), names);
+    }
 }

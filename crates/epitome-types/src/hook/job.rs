@@ -154,6 +154,8 @@ table! {
         pub common: Common,
         /// Why it is asked.
         pub cause: Occasion,
+        /// Whether the request brings a whole message of the model that the last one did not.
+        pub replied: bool,
         /// What cannot shrink: system prompt, tools, pinned messages.
         pub floor: u64,
         /// What `budgets` answered.
@@ -178,6 +180,8 @@ table! {
         pub speaker: Vec<&'static str>,
         /// Their sizes, as they were said.
         pub tokens: Vec<u64>,
+        /// Their sizes, as they are sent in their own place: 0 for those that left the prompt.
+        pub sent: Vec<u64>,
         /// Numbers of the exchanges they belong to: a call and its results share one, and go or
         /// stay together.
         pub exchange: Vec<u32>,

@@ -10,8 +10,8 @@ mod order;
 mod shape;
 
 pub use answer::{
-    Ageing, Arrive, Budgets, Due, Found, Line, Noted, Observe, Prompt, Rejected, Render, Seconded,
-    Status, Strength, Trigger, Verify, Way,
+    Ageing, Arrive, Budgets, Due, Found, Line, Noted, Observe, Passed, Prompt, Rejected, Render,
+    Seconded, Status, Strength, Trigger, Verify, Way,
 };
 pub use job::{
     AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, EventJob, Fact, GoalsJob,

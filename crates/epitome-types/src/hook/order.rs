@@ -142,7 +142,7 @@ table! {
     /// Puts a new message behind another.
     #[derive(Deserialize, PartialEq)]
     pub struct Insert {
-        /// The message that it follows; the last of its exchange.
+        /// The message that it follows; the last of its exchange. 0 where it comes first.
         pub after: Place,
         /// `user` or `assistant`.
         pub role: Role,
@@ -228,8 +228,11 @@ table! {
     /// What is done about a prompt.
     #[derive(Deserialize, PartialEq)]
     pub struct Orders {
-        /// The operations; no message is touched by two of them.
+        /// The operations; no message is touched by two of them. None where there is nothing to
+        /// compress: then nobody else is asked.
         pub ops: Vec<Order>,
+        /// Whether a restore point is made first; as the profile says where nothing is said.
+        pub snapshot: Option<bool>,
         /// Why, in a few words for people.
         pub reason: Option<String>,
     }
