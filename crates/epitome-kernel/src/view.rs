@@ -182,7 +182,7 @@ impl Inserted {
 }
 
 /// Puts a new text in the place of a part's.
-pub(crate) fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
+pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
     match entry.parts.get_mut(id.part as usize).map(|part| &mut part.body) {
         Some(Body::Text(old)) => text.clone_into(old),
         Some(Body::Result(result)) => text.clone_into(&mut result.text),

@@ -6,7 +6,8 @@
 use std::mem;
 
 use epitome_count::{Cached, ToolFormat, for_model, tools};
-use epitome_kernel::{Counter, Departure, Envelope, Gauge, Outcome, Sizes, Thread, compress};
+use epitome_kernel::{Counter, Departure, Gauge, Sizes, Thread};
+use epitome_plan::{Envelope, Outcome, compress};
 use epitome_types::{Report, Unit};
 use epitome_wire::{Document, Format};
 

@@ -3,7 +3,8 @@
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
 
-use epitome_kernel::{Floor, PlanError, StoreError};
+use epitome_kernel::{PlanError, StoreError};
+use epitome_plan::{Floor};
 use epitome_types::{Budget, Unit};
 use epitome_wire::{Format, Violation, WireError};
 

@@ -46,10 +46,8 @@ pub use compressor::{Compressed, Compressor};
 pub use config::{Config, ConfigError, Effective, Problem, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
-pub use epitome_kernel::{
-    Blob, CachePrices, Counter, Departure, Digester, Excerpt, Floor, Gauge, Measure, PlanError,
-    Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply, departure,
-};
+pub use epitome_kernel::{Blob, Counter, Departure, Digester, Excerpt, Gauge, Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply};
+pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};

@@ -4,7 +4,7 @@
 //! counted against the budget. Called by the compressor.
 
 use epitome_extract::Facts;
-use epitome_kernel::{self as kernel, Departure, Sizes, Thread};
+use epitome_kernel::{Departure, Sizes, Thread};
 use epitome_types::{Breakdown, Entry, MustKeep, Report, SCHEMA, Totals};
 use epitome_wire::{Document, Format};
 
@@ -43,7 +43,7 @@ impl Account<'_> {
         mut self,
         before: &Document<'_>,
         after: &Document<'_>,
-        compressed: kernel::Compressed<'_>,
+        compressed: epitome_plan::Compressed<'_>,
         departure: &Departure,
     ) -> Report {
         let must_keep = must_keep(before, after, departure);

@@ -2,7 +2,8 @@
 //!
 //! Invariant: a bound is worked out once, before anything is compressed. Called by the compressor.
 
-use epitome_kernel::{CachePrices, Sizes, Thread, TriggerOptions, by_ratio};
+use epitome_kernel::{Sizes, Thread};
+use epitome_plan::{CachePrices, TriggerOptions, by_ratio};
 use epitome_types::{Budget, Cause, Unit};
 use epitome_wire::Format;
 

@@ -4,12 +4,8 @@
 //! Invariant: pure functions of keys, records and sizes. Called by the host's session, in the
 //! order of the modules below.
 
-mod arrive;
 mod lineage;
 mod reconcile;
-mod trigger;
 
-pub use arrive::{Arrival, ArriveOptions, arrive};
 pub use lineage::{InForce, Lineage, epoch_of};
 pub use reconcile::{Reconciled, reconcile};
-pub use trigger::{CachePrices, Meter, TriggerOptions};

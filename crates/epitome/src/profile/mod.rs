@@ -5,7 +5,7 @@
 
 mod options;
 
-use epitome_kernel::{ArriveOptions, CachePrices, CompressOptions, Envelope, Texts};
+use epitome_plan::{ArriveOptions, CachePrices, CompressOptions, Envelope, Texts};
 use epitome_types::ContentId;
 
 pub(crate) use self::options::{Contradiction, Options};

@@ -4,7 +4,7 @@
 //! what `epitome.toml` may hold, what its schema says and what is refused all follow from them;
 //! none has a value here.
 
-use epitome_kernel::Rung;
+use epitome_plan::Rung;
 use epitome_types::Style;
 use epitome_wire::Format;
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 //! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
 //! the profile redacts.
 
-use epitome_kernel::{Arrival, Batch, Departure, Turn};
+use epitome_kernel::{Batch, Departure, Turn};
+use epitome_plan::{Arrival};
 
 use super::compress::Ground;
 use super::state::Incoming;

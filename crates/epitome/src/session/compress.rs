@@ -5,10 +5,8 @@
 //! commit the view is derived from the records, as after a restart.
 
 use epitome_extract::Facts;
-use epitome_kernel::{
-    Commit, Compressed, Departure, Envelope, Outcome, Sizes, Thread, View, compress, epoch_of,
-    identity, stalled,
-};
+use epitome_kernel::{Commit, Departure, Sizes, Thread, View, epoch_of, identity};
+use epitome_plan::{Compressed, Envelope, Outcome, compress, stalled};
 use epitome_types::{
     Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip, Unit,
 };

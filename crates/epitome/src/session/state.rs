@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use epitome_kernel::{Epochs, Lineage, Meter, Reconciled, StoreError, reconcile};
+use epitome_kernel::{Epochs, Lineage, Reconciled, StoreError, reconcile};
+use epitome_plan::{Meter};
 
 use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};

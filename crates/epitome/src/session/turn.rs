@@ -7,7 +7,8 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_count::{Cached, for_model, tools};
-use epitome_kernel::{Arrival, Counter, Gauge, Meter, Reconciled, Sizes, Thread, arrive};
+use epitome_kernel::{Counter, Gauge, Reconciled, Sizes, Thread};
+use epitome_plan::{Arrival, Meter, arrive};
 use epitome_types::{Body, ContentId, Edit, Entry, EntryId, Happened, PartId, Rewrite, Unit};
 use epitome_wire::Document;
 

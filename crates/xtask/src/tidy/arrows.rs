@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-count", &["epitome-kernel"]),
     ("epitome-extract", &["epitome-kernel"]),
     ("epitome-lua", &["epitome-kernel", "epitome-types"]),
+    ("epitome-plan", &["epitome-kernel"]),
     ("epitome-store", &["epitome-kernel"]),
     ("epitome-wire", &["epitome-types"]),
     (
@@ -27,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-count",
             "epitome-extract",
             "epitome-kernel",
+            "epitome-plan",
             "epitome-store",
             "epitome-types",
             "epitome-wire",

@@ -1,10 +1,8 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
 use epitome_kernel::types::{Budget, EntryId, Image, Op, PartId, SummaryKind, Unit};
-use epitome_kernel::{
-    Ask, CompressOptions, Counter, Outcome, Run, Rung, Sizes, Step, SummaryError, Thread, Wanted,
-    compress,
-};
+use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
+use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::collection::vec;
 use proptest::prelude::*;

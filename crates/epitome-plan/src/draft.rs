@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role};
+use epitome_kernel::types::{
+    Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role,
+};
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter, close};
@@ -13,8 +15,8 @@ use crate::departure::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
 use crate::pressure::Pressure;
-use crate::size::Sizes;
-use crate::thread::{Exchange, Thread};
+use epitome_kernel::Sizes;
+use epitome_kernel::{Exchange, Thread};
 
 /// What a plan is drafted from.
 #[derive(Clone, Copy)]

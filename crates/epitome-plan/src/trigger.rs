@@ -3,7 +3,7 @@
 //! Invariant: before the hard bound a cached prefix is rewritten only once leaving it has cost as
 //! much as rewriting it does (the ski-rental rule, hazard 14), and never twice without new weight.
 
-use epitome_types::Cause;
+use epitome_kernel::types::Cause;
 
 /// The bounds of a prompt, in tokens, and what caching costs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 //!
 //! Invariant: pure functions of sizes; what they return is stated in the unit of the sizes.
 
-use epitome_types::{Body, Budget, Entry, EntryId, PartId, Role, Unit};
+use epitome_kernel::types::{Body, Budget, Entry, EntryId, PartId, Role, Unit};
 
-use crate::size::Sizes;
-use crate::thread::{Pin, Thread};
+use epitome_kernel::Sizes;
+use epitome_kernel::{Pin, Thread};
 
 /// What cannot shrink.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Laws of epochs over random histories.
 
 use epitome_kernel::types::{Budget, Cause, Edit, Entry, EntryId, EntryKey, Recorded, Unit};
-use epitome_kernel::{InForce, Lineage, Outcome, Summarizer, Thread, compress, epoch_of, identity};
+use epitome_kernel::{InForce, Lineage, Summarizer, Thread, epoch_of, identity};
+use epitome_plan::{Outcome, compress};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::prelude::*;
 

@@ -2,14 +2,14 @@
 //!
 //! Invariant: all decisions are the run's; this only carries questions and answers.
 
-use epitome_types::{Budget, SummaryKind};
+use epitome_kernel::types::{Budget, SummaryKind};
 
 use crate::ask::{Step, Wanted};
 use crate::options::CompressOptions;
 use crate::outcome::Outcome;
-use crate::port::{Counter, Summarizer, SummaryError, SummaryJob};
 use crate::run::Run;
-use crate::thread::Thread;
+use epitome_kernel::Thread;
+use epitome_kernel::{Counter, Summarizer, SummaryError, SummaryJob};
 
 /// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
 /// one fails; with none left the last resort needs none.

@@ -6,14 +6,14 @@
 
 use std::ops::Range;
 
-use epitome_types::{Body, ContentId, EntryKey, How, Part, PartId, Plan, Rewrite};
+use epitome_kernel::types::{Body, ContentId, EntryKey, How, Part, PartId, Plan, Rewrite};
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter};
 use crate::departure::Leaving;
-use crate::port::{Departure, DigestJob, Digester};
-use crate::size::Sizes;
-use crate::thread::Thread;
+use epitome_kernel::Sizes;
+use epitome_kernel::Thread;
+use epitome_kernel::{Departure, DigestJob, Digester};
 
 /// When a result is made smaller on arrival, and how.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,12 @@
 //!
 //! Invariant: an account is one line per entry and is never larger than allowed.
 
-use epitome_types::{Call, Entry, EntryId};
+use epitome_kernel::types::{Call, Entry, EntryId};
 
 use crate::cut::fill;
 use crate::options::Texts;
-use crate::port::Measure;
-use crate::thread::Thread;
+use epitome_kernel::Measure;
+use epitome_kernel::Thread;
 
 /// The newest entries of `covers` that fit into `most`, one line each, oldest first; `None` where
 /// not one fits.

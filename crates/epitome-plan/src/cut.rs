@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use epitome_types::{ContentId, How, Op, PartId, Passage};
+use epitome_kernel::types::{ContentId, How, Op, PartId, Passage};
 
-use crate::port::{Digested, Measure};
-use crate::size::Sizes;
-use crate::thread::Thread;
+use epitome_kernel::Sizes;
+use epitome_kernel::Thread;
+use epitome_kernel::{Digested, Measure};
 
 /// How often the size of a cut is estimated anew. What is reached by then stands.
 const TRIES: u32 = 8;

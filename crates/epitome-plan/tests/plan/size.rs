@@ -1,7 +1,8 @@
 //! Sizes, breakdowns, ratios and floors.
 
 use epitome_kernel::types::{Breakdown, Budget, EntryId, Unit};
-use epitome_kernel::{Gauge, Measure, Sizes, Thread, by_ratio, floor};
+use epitome_kernel::{Gauge, Measure, Sizes, Thread};
+use epitome_plan::{by_ratio, floor};
 use epitome_testkit::{Chat, FixedCounter, chat, conversation};
 use proptest::prelude::*;
 

@@ -3,16 +3,16 @@
 //! Invariant: a compressed outcome is within its budget, and every text that is missing from its
 //! view is in its departure. Made by `Run`, read by the host.
 
-use epitome_types::{
+use epitome_kernel::types::{
     Breakdown, Budget, CheckpointReport, How, Level, OffloadReport, Op, OpReport, Passage, Plan,
 };
 
 use crate::budget::{Floor, stalled};
-use crate::check::PlanError;
 use crate::departure::Leaving;
 use crate::draft::{Draft, Ground};
-use crate::port::{Departure, Measure};
-use crate::view::View;
+use epitome_kernel::PlanError;
+use epitome_kernel::View;
+use epitome_kernel::{Departure, Measure};
 
 /// The end of a run.
 #[derive(Debug)]

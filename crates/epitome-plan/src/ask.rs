@@ -2,14 +2,14 @@
 //!
 //! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
 
-use epitome_types::{Entry, EntryId, PartId};
+use epitome_kernel::types::{Entry, EntryId, PartId};
 
 use crate::outcome::Outcome;
 
 /// What a run needs next.
 #[derive(Debug)]
 pub enum Step<'t> {
-    /// A summary; answered with [`crate::Run::answer`].
+    /// A summary; answered with [`epitome_kernel::answer`].
     Summarize(Ask),
     /// Nothing; the run is over.
     Done(Outcome<'t>),

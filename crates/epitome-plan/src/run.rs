@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use epitome_types::{
+use epitome_kernel::types::{
     Body, Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Summary, Unit,
 };
 
-use crate::apply::apply;
 use crate::ask::{Ask, Step, Wanted};
 use crate::budget::floor;
 use crate::cut::fill;
@@ -19,11 +18,12 @@ use crate::draft::{Draft, Ground};
 use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
 use crate::outcome::{Outcome, Settled};
-use crate::port::{Counter, Gauge, Measure, SummaryError};
 use crate::pressure::Pressure;
-use crate::size::Sizes;
-use crate::thread::Thread;
-use crate::view::rewrite;
+use epitome_kernel::Sizes;
+use epitome_kernel::Thread;
+use epitome_kernel::apply;
+use epitome_kernel::rewrite;
+use epitome_kernel::{Counter, Gauge, Measure, SummaryError};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -394,5 +394,5 @@ enum Miss {
     /// The summariser failed.
     Failed(SummaryError),
     /// The plan broke an invariant; of a summary, that it is no gain.
-    Refused(crate::check::PlanError),
+    Refused(epitome_kernel::PlanError),
 }

@@ -3,10 +3,8 @@
 use epitome_kernel::types::{
     Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Style, Unit,
 };
-use epitome_kernel::{
-    CompressOptions, Compressed, Envelope, Gauge, Outcome, Pin, Rung, Sizes, Summarizer, Texts,
-    Thread, View, compress,
-};
+use epitome_kernel::{Gauge, Pin, Sizes, Summarizer, Thread, View};
+use epitome_plan::{CompressOptions, Compressed, Envelope, Outcome, Rung, Texts, compress};
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, now};
 
 pub(crate) const LADDER: [Rung; 8] = [

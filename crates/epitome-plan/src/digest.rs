@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{How, PartId, Passage, Summary};
+use epitome_kernel::types::{How, PartId, Passage, Summary};
 
 use crate::cut::{Cut, Cutter};
 use crate::draft::Draft;
-use crate::port::Measure;
+use epitome_kernel::Measure;
 
 /// The digests of one run.
 #[derive(Debug, Default)]

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Body, ContentId, EntryId, OffloadReport, Op, PartId, Passage, Plan};
+use epitome_kernel::types::{Body, ContentId, EntryId, OffloadReport, Op, PartId, Passage, Plan};
 
 use crate::cut::{Cut, missing};
 use crate::lines;
-use crate::port::{Blob, Departure};
-use crate::size::Sizes;
-use crate::thread::Thread;
+use epitome_kernel::Sizes;
+use epitome_kernel::Thread;
+use epitome_kernel::{Blob, Departure};
 
 /// What covered entries are kept as: the one entry itself, or a list with a line for each that
 /// says what it is and, in front, the address of its own original.

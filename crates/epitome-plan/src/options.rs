@@ -2,7 +2,7 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_types::Style;
+use epitome_kernel::types::Style;
 
 /// How one conversation is compressed.
 #[derive(Clone, Debug, PartialEq)]

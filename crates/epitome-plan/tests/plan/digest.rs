@@ -1,7 +1,8 @@
 //! Digests of large texts of the recent part: what is asked, and what comes of each answer.
 
 use epitome_kernel::types::{Entry, EntryId, How, Op, PartId, Passage, Summary, SummaryKind};
-use epitome_kernel::{Measure, Run, Step, SummaryError, Thread, Wanted};
+use epitome_kernel::{Measure, SummaryError, Thread};
+use epitome_plan::{Run, Step, Wanted};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat};
 
 use crate::help::{

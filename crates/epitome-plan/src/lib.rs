@@ -1,0 +1,29 @@
+//! How plans are made: what policies order, the built-in policy, and the emergency ladder.
+//!
+//! Invariant: no I/O, no clock, no randomness, and nothing is applied here but by the kernel, which
+//! checks every plan. Read from [`Run`] (the decisions) over [`Outcome`] (what came of them).
+
+mod arrive;
+mod ask;
+mod budget;
+mod cut;
+mod departure;
+mod digest;
+mod draft;
+mod driver;
+mod lines;
+mod options;
+mod outcome;
+mod pressure;
+mod run;
+mod trigger;
+
+pub use arrive::{Arrival, ArriveOptions, arrive};
+pub use ask::{Ask, Step, Wanted};
+pub use budget::{Floor, by_ratio, floor, stalled};
+pub use departure::departure;
+pub use driver::compress;
+pub use options::{CompressOptions, Envelope, Rung, Texts};
+pub use outcome::{Compressed, Outcome};
+pub use run::Run;
+pub use trigger::{CachePrices, Meter, TriggerOptions};

@@ -1,0 +1,16 @@
+//! Plans over whole conversations: how they are made, and what must hold of each.
+
+#[cfg(test)]
+mod digest;
+#[cfg(test)]
+mod help;
+#[cfg(test)]
+mod live;
+#[cfg(test)]
+mod plan;
+#[cfg(test)]
+mod run;
+#[cfg(test)]
+mod size;
+#[cfg(test)]
+mod tail;
