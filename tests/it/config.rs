@@ -12,8 +12,8 @@ store = \"own.db\"
 
 [profile.team]
 size = 9000
-options.trigger.soft = 0.6
-options.trigger.target = 0.3
+options.default.trigger.soft = 0.6
+options.default.trigger.target = 0.3
 ";
 
 /// The file of the project.
@@ -21,14 +21,14 @@ const PROJECT: &str = "\
 default_profile = \"team\"
 
 [profile.base]
-options.compress.style = \"brief\"
+options.default.compress.style = \"brief\"
 
 [profile.team]
 inherits = \"base\"
-options.trigger.target = 0.4
+options.default.trigger.target = 0.4
 ";
 
-const SOFT: (&str, &str) = ("EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT", "0.7");
+const SOFT: (&str, &str) = ("EPITOME_PROFILE__TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT", "0.7");
 
 /// A project with a folder in it, and a user with a file of their own.
 fn place() -> Place {
@@ -80,7 +80,7 @@ fn every_value_is_shown_with_its_source() {
         keys.collect::<Vec<_>>()
     );
     assert_eq!(json["inherits"], serde_json::json!(["base", "default"]));
-    let soft = values.iter().find(|one| one["key"] == "options.trigger.soft").unwrap();
+    let soft = values.iter().find(|one| one["key"] == "options.default.trigger.soft").unwrap();
     assert_eq!((&soft["value"], &soft["source"]), (&Value::from(0.7), &Value::from(SOFT.0)));
 }
 
@@ -193,18 +193,18 @@ fn configurations_that_cannot_be_used() {
     const SHOW: &str = "config show";
     refuse("default_profil = \"team\"", None, SHOW);
     refuse("[profile.team]\npolicies = [\"a\"]", None, SHOW);
-    refuse("[profile.team.options.trigger]\nsofd = 0.7", None, "compress long.json");
-    refuse("[profile.team.options.trigger]\nsoft = 70", None, "session list");
-    refuse("[profile.team.options]\nlimit.openai = \"128k\"", None, "recall words");
-    refuse("[profile.team.options.trigger]\nsoft = 0.2", None, "replay long.json --profile team");
+    refuse("[profile.team.options.default.trigger]\nsofd = 0.7", None, "compress long.json");
+    refuse("[profile.team.options.default.trigger]\nsoft = 70", None, "session list");
+    refuse("[profile.team.options.default]\nlimit.openai = \"128k\"", None, "recall words");
+    refuse("[profile.team.options.default.trigger]\nsoft = 0.2", None, "replay long.json --profile team");
     refuse("[profile.team]\nsize = 1\nlimit = 1", None, "scan .");
     refuse("[profile.team]\ninherits = \"best\"\n[profile.rest]", None, "status --profile team");
     refuse("profile.a.inherits = \"b\"\nprofile.b.inherits = \"a\"", None, "diff --profile a");
     refuse("default_profile = \"taem\"\n[profile.team]", None, "session list");
     refuse("durability = full", None, SHOW);
     refuse("[profile.team]", None, "compress long.json --profile taem");
-    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT", "1.7")), SHOW);
-    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTION__TRIGGER__SOFT", "0.7")), SHOW);
+    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT", "1.7")), SHOW);
+    refuse("", Some(("EPITOME_PROFILE__TEAM__OPTION__DEFAULT__TRIGGER__SOFT", "0.7")), SHOW);
     refuse("", Some(("EPITOME_DURABILTY", "full")), SHOW);
     refuse("", None, "config show --config missing.toml");
     refuse("", None, "config show --config ..");
@@ -258,7 +258,7 @@ fn doctor_says_what_is_wrong_with_the_configuration_and_goes_on() {
     );
     assert_eq!(of(&all, "store").len(), 1, "the other checks go on");
 
-    place.write("project/epitome.toml", "[profile.odd.options.trigger]\nsoft = 0.1");
+    place.write("project/epitome.toml", "[profile.odd.options.default.trigger]\nsoft = 0.1");
     let (code, all) = findings(&[]);
     assert_eq!((code, of(&all, "profile").len()), (6, 2), "{all:?}");
 }

@@ -89,7 +89,7 @@ impl StyleFlags {
             StyleFlag::Verbatim => "verbatim",
             StyleFlag::Brief => "brief",
         });
-        settings::text(sources, "--style", "options.compress.style", style)
+        settings::text(sources, "--style", "options.default.compress.style", style)
     }
 }
 

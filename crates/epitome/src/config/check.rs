@@ -82,7 +82,7 @@ impl Schema {
 
     fn child<'s>(&'s self, node: &'s Json, key: &str) -> Option<&'s Json> {
         let named = node.get("properties").and_then(|named| named.get(key));
-        let any = || node.get("additionalProperties").filter(|any| any.is_object());
+        let any = || node.get("additionalProperties").filter(|any| is_open(any) || any.is_object());
         named.or_else(any).map(|child| self.resolved(child))
     }
 
@@ -112,6 +112,7 @@ impl Schema {
     /// Whether a value that is no table may stand here.
     fn allows(&self, node: &Json, value: &Value) -> bool {
         match (kind(node), value) {
+            _ if is_open(node) => true,
             ("string", Value::String(_, text)) => {
                 choices(node).is_none_or(|names| names.iter().any(|name| name == text))
             }
@@ -151,6 +152,9 @@ impl Schema {
             _ => {
                 let names: Vec<_> = names(node).collect();
                 match names.is_empty() {
+                    true if node.get("additionalProperties").is_some_and(is_open) => {
+                        "a table of options".to_owned()
+                    }
                     true => "a table for each name".to_owned(),
                     false => format!("a table of `{}`", names.join("`, `")),
                 }
@@ -162,6 +166,11 @@ impl Schema {
 /// Whether a table stands here, whose values have keys of their own.
 pub(crate) fn is_table(node: &Json) -> bool {
     kind(node) == "object"
+}
+
+/// Whether anything may stand here: what it may be is known to somebody else.
+fn is_open(node: &Json) -> bool {
+    node == &Json::Bool(true)
 }
 
 /// Whether any text is taken as it is.

@@ -10,7 +10,7 @@ use epitome_store::Durability;
 use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::profile::Options;
 
@@ -54,7 +54,17 @@ pub(crate) struct Table {
     /// The largest prompt that the provider accepts, in tokens. Either this or `size`.
     #[schemars(range(min = 1))]
     pub(crate) limit: Option<u64>,
-    pub(crate) options: Options,
+    pub(crate) options: PolicyOptions,
+}
+
+/// The options of a profile's policies, by policy.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PolicyOptions {
+    /// Those of what is built in, and of the shipped policy `default`.
+    pub(crate) default: Options,
+    /// Those of any other policy, as it declares them.
+    #[serde(flatten)]
+    pub(crate) others: BTreeMap<String, Map<String, Json>>,
 }
 
 /// [`Durability`], as TOML spells it.

@@ -109,7 +109,7 @@ impl Layer {
                 Ok(node) if is_table(node) => {
                     let what = format!(
                         "`{}` is a table; a variable sets one value in it, as \
-                         {PREFIX}PROFILE__NAME__OPTIONS__TRIGGER__SOFT does, and \
+                         {PREFIX}PROFILE__NAME__OPTIONS__DEFAULT__TRIGGER__SOFT does, and \
                          {PREFIX}DEFAULT_PROFILE chooses a profile",
                         path.join(".")
                     );

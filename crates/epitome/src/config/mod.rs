@@ -8,12 +8,12 @@
 //! use std::path::Path;
 //!
 //! # fn main() -> Result<(), epitome::ConfigError> {
-//! let team = "[profile.team.options.trigger]\nsoft = 0.7\n";
+//! let team = "[profile.team.options.default.trigger]\nsoft = 0.7\n";
 //! let config = Config::load(Sources::default().text(Path::new("epitome.toml"), team))?;
 //! let profile = config.profile("team")?;
 //!
 //! let values = config.values("team")?;
-//! let soft = values.iter().find(|value| value.key == "options.trigger.soft").unwrap();
+//! let soft = values.iter().find(|value| value.key == "options.default.trigger.soft").unwrap();
 //! assert_eq!((soft.value.to_string().as_str(), soft.source.as_str()), ("0.7", "epitome.toml:2"));
 //! # Ok(())
 //! # }
@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use self::check::Schema;
-use self::declared::{Settings, Table};
+use self::declared::{PolicyOptions, Settings, Table};
 use self::layer::{BUILT_IN, Layer, Part};
 use crate::profile::{Contradiction, Profile, SHIPPED};
 use crate::session::Redaction;
@@ -149,9 +149,10 @@ impl Config {
     pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
         let figment = self.figment(name)?;
         let Table { model, size, limit, options, .. } = figment.extract().map_err(unreadable)?;
+        let PolicyOptions { default: options, .. } = options;
         if let Some(Contradiction { keys, why }) = options.contradiction() {
             let [one, other] = keys.map(|key| {
-                let key = format!("options.{key}");
+                let key = format!("options.default.{key}");
                 let value = figment.find_value(&key).map(|value| check::said(&value));
                 let place = self.source(&figment, &key).unwrap_or_default();
                 (place, value.unwrap_or_default())
@@ -164,7 +165,8 @@ impl Config {
             return Err(Problem::new(one.0, what).into());
         }
         let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
-            let place = self.source(&figment, "options.redact.patterns").unwrap_or_default();
+            let place =
+                self.source(&figment, "options.default.redact.patterns").unwrap_or_default();
             Problem::new(place, format!("profile `{name}`: {error}"))
         })?;
         let size = size.map(Window::Size);
@@ -326,6 +328,7 @@ fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
     let mut profiles = Dict::new();
     for (name, options) in SHIPPED {
         let options = Layer::built_in(options)?.says;
+        let options = Dict::from([("default".to_owned(), Value::from(options))]);
         let profile = Dict::from([("options".to_owned(), Value::from(options))]);
         profiles.insert(name.to_owned(), Value::from(profile));
     }

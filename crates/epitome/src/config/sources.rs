@@ -150,7 +150,7 @@ impl Sources {
     }
 
     /// Adds a variable: `EPITOME_STORE`, or with the keys of tables joined by two underscores,
-    /// `EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT`.
+    /// `EPITOME_PROFILE__TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT`.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));

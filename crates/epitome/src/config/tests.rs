@@ -48,18 +48,18 @@ fn refused_variable(name: &str, value: &str, expected: &str) {
     assert_eq!(config.unwrap_err().to_string(), expected);
 }
 
-const SOFT: &str = "options.trigger.soft";
+const SOFT: &str = "options.default.trigger.soft";
 
 #[test]
 fn later_layers_win_and_say_where() {
-    let user = "[profile.team.options.trigger]\nsoft = 0.6\ntarget = 0.3\nwarn = 0.2";
-    let project = "[profile.team.options]\ntrigger.soft = 0.7\ntrigger.target = 0.4";
-    let variables = [("EPITOME_PROFILE__TEAM__OPTIONS__TRIGGER__SOFT", "0.9")];
+    let user = "[profile.team.options.default.trigger]\nsoft = 0.6\ntarget = 0.3\nwarn = 0.2";
+    let project = "[profile.team.options.default]\ntrigger.soft = 0.7\ntrigger.target = 0.4";
+    let variables = [("EPITOME_PROFILE__TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT", "0.9")];
     let config = load(user, project, &variables);
     check(&config, "team", SOFT, "0.9", variables[0].0);
-    check(&config, "team", "options.trigger.target", "0.4", "epitome.toml:3");
-    check(&config, "team", "options.trigger.warn", "0.2", "user.toml:4");
-    check(&config, "team", "options.cache.write", "1.25", "built-in");
+    check(&config, "team", "options.default.trigger.target", "0.4", "epitome.toml:3");
+    check(&config, "team", "options.default.trigger.warn", "0.2", "user.toml:4");
+    check(&config, "team", "options.default.cache.write", "1.25", "built-in");
     check(&config, "default", SOFT, "0.8", "built-in");
     let options = config.profile("team").unwrap().options;
     assert_eq!((options.trigger.soft, options.trigger.target), (0.9, 0.4));
@@ -83,16 +83,16 @@ fn flags_win_over_everything_for_whichever_profile_is_asked_for() {
 
 #[test]
 fn a_profile_says_what_it_does_differently() {
-    let text = "[profile.base]\nmodel = \"gpt-5\"\noptions.trigger.soft = 0.6\n\
-                [profile.team]\ninherits = \"base\"\noptions.trigger.target = 0.2\n\
-                [profile.default.options.cache]\nwrite = 2";
+    let text = "[profile.base]\nmodel = \"gpt-5\"\noptions.default.trigger.soft = 0.6\n\
+                [profile.team]\ninherits = \"base\"\noptions.default.trigger.target = 0.2\n\
+                [profile.default.options.default.cache]\nwrite = 2";
     let config = load("", text, &[]);
     assert_eq!(config.inherited("team").unwrap(), ["base", "default"]);
     assert_eq!(config.profiles(), ["default", "base", "team"]);
     check(&config, "team", SOFT, "0.6", "epitome.toml:3");
     check(&config, "team", "model", "\"gpt-5\"", "epitome.toml:2");
-    check(&config, "team", "options.trigger.target", "0.2", "epitome.toml:6");
-    check(&config, "team", "options.cache.write", "2", "epitome.toml:8");
+    check(&config, "team", "options.default.trigger.target", "0.2", "epitome.toml:6");
+    check(&config, "team", "options.default.cache.write", "2", "epitome.toml:8");
     let [default, team] = ["default", "team"].map(|name| config.profile(name).unwrap());
     assert_eq!((team.name(), team.model()), ("team", Some("gpt-5")));
     assert_eq!(default.model(), None);
@@ -154,9 +154,9 @@ fn variables_name_profiles_as_well_as_they_can() {
     let name = "EPITOME_PROFILE__MY_TEAM__SIZE";
     let config = load("", text, &[(name, "7")]);
     check(&config, "My-Team", "size", "7", name);
-    let lists = [("EPITOME_PROFILE__NEW__OPTIONS__COMPRESS__LADDER", "[\"chunks\"]")];
+    let lists = [("EPITOME_PROFILE__NEW__OPTIONS__DEFAULT__COMPRESS__LADDER", "[\"chunks\"]")];
     let config = load("", "", &lists);
-    check(&config, "new", "options.compress.ladder", "[\"chunks\"]", lists[0].0);
+    check(&config, "new", "options.default.compress.ladder", "[\"chunks\"]", lists[0].0);
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn what_is_built_in_needs_no_files() {
 fn unknown_keys_are_named_with_the_nearest() {
     refused("\nstroe = \"a.db\"", "epitome.toml:2: unknown key `stroe`; did you mean `store`?");
     refused(
-        "[profile.team.options.trigger]\nsift = 0.7",
-        "epitome.toml:2: unknown key `profile.team.options.trigger.sift`; did you mean `soft`?",
+        "[profile.team.options.default.trigger]\nsift = 0.7",
+        "epitome.toml:2: unknown key `profile.team.options.default.trigger.sift`; did you mean `soft`?",
     );
     refused(
         "[profile.team]\npolicies = []",
@@ -200,9 +200,12 @@ fn unknown_keys_are_named_with_the_nearest() {
 
 #[test]
 fn wrong_values_are_named_with_what_was_expected() {
-    let option = |line: &str| format!("[profile.team.options]\n{line}");
+    let option = |line: &str| format!("[profile.team.options.default]\n{line}");
     let check = |line: &str, expected: &str| {
-        refused(&option(line), &format!("epitome.toml:2: `profile.team.options.{expected}"));
+        refused(
+            &option(line),
+            &format!("epitome.toml:2: `profile.team.options.default.{expected}"),
+        );
     };
     check("trigger.soft = 1.5", "trigger.soft` is 1.5; expected a number from 0 to 1");
     check("trigger.soft = \"0.5\"", "trigger.soft` is \"0.5\"; expected a number from 0 to 1");
@@ -249,13 +252,13 @@ fn every_mistake_of_a_file_is_found_at_once() {
 #[test]
 fn values_that_contradict_each_other_are_named_with_their_places() {
     refused(
-        "[profile.team.options]\ntrigger.soft = 0.4",
+        "[profile.team.options.default]\ntrigger.soft = 0.4",
         "epitome.toml:2: profile `team`: `trigger.soft` is 0.4 and `trigger.target` is 0.5 \
          (built-in); a prompt would be compressed to more than it takes; raise `soft` or lower \
          `target`",
     );
     refused(
-        "[profile.team.options]\nredact.patterns = [\"a\", \"(\"]",
+        "[profile.team.options.default]\nredact.patterns = [\"a\", \"(\"]",
         "epitome.toml:2: profile `team`: the pattern `(` cannot be read: error: unclosed group",
     );
 }
@@ -302,22 +305,22 @@ fn mistakes_in_variables_name_the_variable() {
         "EPITOME_STOR: unknown key `stor`; did you mean `store`?",
     );
     refused_variable(
-        "EPITOME_PROFILE__MY_TEAM__OPTIONS__TRIGGER__SFT",
+        "EPITOME_PROFILE__MY_TEAM__OPTIONS__DEFAULT__TRIGGER__SFT",
         "1",
-        "EPITOME_PROFILE__MY_TEAM__OPTIONS__TRIGGER__SFT: unknown key \
-         `profile.My-Team.options.trigger.sft`; did you mean `soft`?",
+        "EPITOME_PROFILE__MY_TEAM__OPTIONS__DEFAULT__TRIGGER__SFT: unknown key \
+         `profile.My-Team.options.default.trigger.sft`; did you mean `soft`?",
     );
     refused_variable(
-        "EPITOME_PROFILE__MY_TEAM__OPTIONS__TRIGGER__SOFT",
+        "EPITOME_PROFILE__MY_TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT",
         "much",
-        "EPITOME_PROFILE__MY_TEAM__OPTIONS__TRIGGER__SOFT: `profile.My-Team.options.trigger.soft` \
+        "EPITOME_PROFILE__MY_TEAM__OPTIONS__DEFAULT__TRIGGER__SOFT: `profile.My-Team.options.default.trigger.soft` \
          is \"much\"; expected a number from 0 to 1",
     );
     refused_variable(
         "EPITOME_PROFILE",
         "team",
         "EPITOME_PROFILE: `profile` is a table; a variable sets one value in it, as \
-         EPITOME_PROFILE__NAME__OPTIONS__TRIGGER__SOFT does, and EPITOME_DEFAULT_PROFILE chooses \
+         EPITOME_PROFILE__NAME__OPTIONS__DEFAULT__TRIGGER__SOFT does, and EPITOME_DEFAULT_PROFILE chooses \
          a profile",
     );
 }
@@ -336,7 +339,7 @@ fn a_file_that_is_named_must_be_there() {
 #[test]
 fn the_schema_is_what_is_checked() {
     for (name, options) in SHIPPED {
-        let text = options.replace("\n[", &format!("\n[profile.{name}.options."));
+        let text = options.replace("\n[", &format!("\n[profile.{name}.options.default."));
         let config = Config::load(sources("", &text, &[])).unwrap();
         assert_eq!(config.profile(name).unwrap(), Profile::shipped(name).unwrap());
     }
@@ -383,7 +386,7 @@ fn every_option_is_documented_and_every_documented_one_is_there() {
         .filter_map(|key| key.strip_prefix('`')?.strip_suffix('`'))
         .collect();
     assert!(explained.len() > 20, "{explained:?}");
-    let declared = Schema::new().leaves(&["profile", "default", "options"]);
+    let declared = Schema::new().leaves(&["profile", "default", "options", "default"]);
     let is_below = |key: &str, table: &str| key == table || key.starts_with(&format!("{table}."));
     let alone = |key: &&String| !explained.iter().any(|explained| is_below(key, explained));
     assert_eq!(declared.iter().filter(alone).collect::<Vec<_>>(), [""; 0]);
@@ -432,10 +435,10 @@ proptest! {
                 2 => {
                     let key = key.to_ascii_uppercase().replace('.', "__");
                     let profile = profile.to_ascii_uppercase();
-                    let name = format!("EPITOME_PROFILE__{profile}__OPTIONS__{key}");
+                    let name = format!("EPITOME_PROFILE__{profile}__OPTIONS__DEFAULT__{key}");
                     sources = sources.variable(&name, &value.to_string());
                 }
-                _ => texts[*layer] += &format!("profile.{profile}.options.{key} = {value}\n"),
+                _ => texts[*layer] += &format!("profile.{profile}.options.default.{key} = {value}\n"),
             }
         }
         for (at, text) in texts.iter().enumerate() {
@@ -449,7 +452,7 @@ proptest! {
             let place = |name: &&str| PROFILES.iter().position(|known| known == name).unwrap();
             let chain = way.iter().map(place).chain([0]);
             let mut spots = chain.flat_map(|profile| [2, 1, 0].map(|layer| (profile, layer, at)));
-            let name = format!("options.{key}");
+            let name = format!("options.default.{key}");
             let of = |values: &[Effective]| {
                 values.iter().find(|value| value.key == name).unwrap().value.as_f64().unwrap()
             };
