@@ -1,0 +1,385 @@
+//! From a Lua value to data, by its shape.
+//!
+//! Invariant: one pass checks and converts; it looks at raw values only, so that no code of the
+//! policy runs, and ends after a bounded number of values however they are nested. Called on
+//! answers, on memos and by `ep.json`.
+
+use epitome_types::hook::{Field, Shape, TableShape};
+use mlua::{Table, Value};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::misfit::{Misfit, hint, optional};
+
+/// The most values that are read.
+const MOST_VALUES: usize = 100_000;
+/// The most bytes of text that are read.
+const MOST_BYTES: usize = 16 << 20;
+/// How deep values may be nested where their shape does not say.
+const DEEPEST: usize = 64;
+
+/// A value that must have a shape.
+pub(crate) fn read(value: &Value, shape: &Shape) -> Result<Json, Misfit> {
+    Reader::default().shaped(value, shape)
+}
+
+/// A value of any shape.
+pub(crate) fn read_any(value: &Value) -> Result<Json, Misfit> {
+    read(value, &Shape::Any)
+}
+
+#[derive(Default)]
+struct Reader {
+    values: usize,
+    bytes: usize,
+}
+
+impl Reader {
+    fn shaped(&mut self, value: &Value, shape: &Shape) -> Result<Json, Misfit> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(Misfit::new(value, format!("there are more than {MOST_VALUES} values")));
+        }
+        let wrong = || Misfit::expected(value, shape);
+        match (shape, value) {
+            (Shape::Any, _) => self.any(value, DEEPEST),
+            (Shape::Optional(_), Value::Nil) => Ok(Json::Null),
+            (Shape::Optional(inner), _) => self.shaped(value, inner),
+            (Shape::Bool, Value::Boolean(is)) => Ok(Json::Bool(*is)),
+            (Shape::Integer, Value::Integer(_) | Value::Number(_)) => whole(value),
+            (Shape::Number, Value::Integer(_) | Value::Number(_)) => number(value),
+            (Shape::Text, Value::String(_)) => self.text(value),
+            (Shape::Word(words), Value::String(text)) => {
+                let text = text.to_string_lossy();
+                match words.contains(&text.as_str()) {
+                    true => Ok(Json::String(text)),
+                    false => {
+                        let hint = hint(&text, words.iter().copied());
+                        Err(Misfit::new(value, format!("no such word{hint}")))
+                    }
+                }
+            }
+            (Shape::List(inner), Value::Table(table)) => {
+                if let Some(key) = key_beside_list(table) {
+                    return Err(Misfit::new(&key.1, "expected a list").in_field(&key.0));
+                }
+                let items = (1..=table.raw_len()).map(|place| {
+                    let item = self.shaped(&raw(table, place), inner);
+                    item.map_err(|misfit| misfit.in_place(place))
+                });
+                items.collect()
+            }
+            (Shape::Map(inner), Value::Table(table)) => {
+                self.map(table, |reader, item| reader.shaped(item, inner))
+            }
+            (Shape::Table(shape), Value::Table(table)) => self.table(value, table, shape, None),
+            (Shape::Either(shapes), _) => {
+                self.either(value, shapes).unwrap_or_else(|| Err(wrong()))
+            }
+            (Shape::Tagged { tag, variants }, Value::Table(table)) => {
+                let word = raw(table, *tag);
+                let Value::String(text) = &word else { return Err(wrong()) };
+                let text = text.to_string_lossy();
+                match variants.iter().find(|(word, _)| *word == text) {
+                    Some((_, shape)) => self.table(value, table, shape, Some((tag, &text))),
+                    None => {
+                        let hint = hint(&text, variants.iter().map(|(word, _)| *word));
+                        let what = format!("no such `{tag}`{hint}");
+                        Err(Misfit::new(&word, what).in_field(tag))
+                    }
+                }
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// One of several shapes: the first that has the value's type; of tables, the one that has the
+    /// most of the value's fields. `None` where none has its type.
+    fn either(&mut self, value: &Value, shapes: &[Shape]) -> Option<Result<Json, Misfit>> {
+        let Value::Table(table) = value else {
+            return shapes.iter().find_map(|shape| self.shaped(value, shape).ok()).map(Ok);
+        };
+        let known = |shape: &Shape| match shape {
+            Shape::Table(shape) => {
+                Some(shape.all_fields().filter(|field| !raw(table, field.name).is_nil()).count())
+            }
+            Shape::List(_) | Shape::Map(_) | Shape::Tagged { .. } | Shape::Any => Some(0),
+            _ => None,
+        };
+        let tables = shapes.iter().filter_map(|shape| known(shape).map(|known| (known, shape)));
+        // Of equals the first.
+        let best = tables.rev().max_by_key(|(known, _)| *known)?;
+        Some(self.shaped(value, best.1))
+    }
+
+    fn table(
+        &mut self,
+        value: &Value,
+        table: &Table,
+        shape: &TableShape,
+        tag: Option<(&str, &str)>,
+    ) -> Result<Json, Misfit> {
+        let mut found = Map::new();
+        if let Some((tag, word)) = tag {
+            found.insert(tag.to_owned(), Json::String(word.to_owned()));
+        }
+        for Field { name, shape, .. } in shape.all_fields() {
+            let item = raw(table, *name);
+            if item.is_nil() {
+                if !optional(shape) {
+                    let what = format!("`{name}` is missing: {}", expected_here(shape));
+                    return Err(Misfit::new(value, what));
+                }
+                continue;
+            }
+            let item = self.shaped(&item, shape).map_err(|misfit| misfit.in_field(name))?;
+            found.insert((*name).to_owned(), item);
+        }
+        let known = |key: &str| found.contains_key(key);
+        match keys(table).into_iter().find(|(key, _)| !known(key)) {
+            None => Ok(Json::Object(found)),
+            Some((key, value)) => {
+                let names: Vec<&str> = shape.all_fields().map(|field| field.name).collect();
+                let what = format!("no such field{}", hint(&key, names));
+                Err(Misfit::new(&value, what).in_field(&key))
+            }
+        }
+    }
+
+    fn any(&mut self, value: &Value, deeper: usize) -> Result<Json, Misfit> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(Misfit::new(value, format!("there are more than {MOST_VALUES} values")));
+        }
+        match value {
+            Value::Nil => Ok(Json::Null),
+            Value::Boolean(is) => Ok(Json::Bool(*is)),
+            Value::Integer(_) | Value::Number(_) => number(value),
+            Value::String(_) => self.text(value),
+            Value::Table(_) if deeper == 0 => {
+                Err(Misfit::new(value, format!("nested more than {DEEPEST} deep")))
+            }
+            Value::Table(table) if table.raw_len() > 0 => {
+                if let Some((key, value)) = key_beside_list(table) {
+                    let what = "a table is either a list or has names, not both";
+                    return Err(Misfit::new(&value, what).in_field(&key));
+                }
+                let items = (1..=table.raw_len()).map(|place| {
+                    let item = self.any(&raw(table, place), deeper - 1);
+                    item.map_err(|misfit| misfit.in_place(place))
+                });
+                items.collect()
+            }
+            Value::Table(table) => self.map(table, |reader, item| reader.any(item, deeper - 1)),
+            other => Err(Misfit::new(other, "only texts, numbers, booleans and tables are data")),
+        }
+    }
+
+    fn map(
+        &mut self,
+        table: &Table,
+        mut item: impl FnMut(&mut Self, &Value) -> Result<Json, Misfit>,
+    ) -> Result<Json, Misfit> {
+        let mut found = Map::new();
+        for (key, value) in keys(table) {
+            self.bytes(&value, key.len())?;
+            let read = item(self, &value).map_err(|misfit| misfit.in_field(&key))?;
+            found.insert(key, read);
+        }
+        Ok(Json::Object(found))
+    }
+
+    fn text(&mut self, value: &Value) -> Result<Json, Misfit> {
+        let text = value.as_string().map(mlua::LuaString::to_string_lossy).unwrap_or_default();
+        self.bytes(value, text.len())?;
+        Ok(Json::String(text))
+    }
+
+    fn bytes(&mut self, value: &Value, bytes: usize) -> Result<(), Misfit> {
+        self.bytes += bytes;
+        match self.bytes > MOST_BYTES {
+            true => Err(Misfit::new(value, format!("there are more than {MOST_BYTES} bytes"))),
+            false => Ok(()),
+        }
+    }
+}
+
+fn expected_here(shape: &Shape) -> String {
+    format!("expected {}", crate::misfit::expected(shape))
+}
+
+/// What stands under a key, without asking metatables.
+pub(crate) fn raw(table: &Table, key: impl mlua::IntoLua) -> Value {
+    table.raw_get(key).unwrap_or(Value::Nil)
+}
+
+/// The keys of a table as texts, in order, with what stands under them.
+pub(crate) fn keys(table: &Table) -> Vec<(String, Value)> {
+    let pairs = table.pairs::<Value, Value>().filter_map(Result::ok);
+    let mut keys: Vec<_> = pairs
+        .map(|(key, value)| match key.as_string() {
+            Some(name) => (name.to_string_lossy(), value),
+            None => (format!("[{}]", crate::misfit::shown(&key)), value),
+        })
+        .collect();
+    keys.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keys
+}
+
+/// The first key that does not belong to the list which the table begins with.
+fn key_beside_list(table: &Table) -> Option<(String, Value)> {
+    let length = table.raw_len();
+    let inside = |key: &Value| match key {
+        Value::Integer(place) => usize::try_from(*place).is_ok_and(|at| (1..=length).contains(&at)),
+        Value::Number(place) => place.fract() == 0.0 && (1.0..=length as f64).contains(place),
+        _ => false,
+    };
+    let mut pairs = table.pairs::<Value, Value>().filter_map(Result::ok);
+    let (key, value) = pairs.find(|(key, _)| !inside(key))?;
+    let name = match key.as_string() {
+        Some(name) => name.to_string_lossy(),
+        None => format!("[{}]", crate::misfit::shown(&key)),
+    };
+    Some((name, value))
+}
+
+fn float(value: &Value) -> f64 {
+    match value {
+        Value::Integer(number) => *number as f64,
+        Value::Number(number) => *number,
+        _ => f64::NAN,
+    }
+}
+
+fn whole(value: &Value) -> Result<Json, Misfit> {
+    let number = float(value);
+    if number.fract() != 0.0 || !number.is_finite() {
+        let what = "expected a whole number from 0 up; `math.floor` makes one";
+        return Err(Misfit::new(value, what));
+    }
+    match number {
+        0.0..=9_007_199_254_740_992.0 => Ok(Json::Number((number as u64).into())),
+        _ => Err(Misfit::expected(value, &Shape::Integer)),
+    }
+}
+
+fn number(value: &Value) -> Result<Json, Misfit> {
+    let number = float(value);
+    if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+        return Ok(Json::Number((number as i64).into()));
+    }
+    Number::from_f64(number)
+        .map(Json::Number)
+        .ok_or_else(|| Misfit::new(value, "expected a finite number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::HOOKS;
+    use mlua::Lua;
+
+    use super::*;
+
+    fn shape(hook: &str) -> &'static Shape {
+        &HOOKS.iter().find(|known| known.name == hook).unwrap().answer
+    }
+
+    #[track_caller]
+    fn check(hook: &str, answer: &str, expected: &str) {
+        let lua = Lua::new();
+        let value: Value = lua.load(answer).eval().unwrap();
+        let read = match read(&value, shape(hook)) {
+            Ok(json) => json.to_string(),
+            Err(misfit) => misfit.to_string(),
+        };
+        assert_eq!(read, expected, "{answer}");
+    }
+
+    #[test]
+    fn what_fits_is_read() {
+        check("trigger", "false", "false");
+        check("trigger", "{level = 'soft', target = 1e3}", r#"{"level":"soft","target":1000}"#);
+        check("verify", "{append = 'x', confidence = 0.5}", r#"{"append":"x","confidence":0.5}"#);
+        check("verify", "{reject = 'x'}", r#"{"reject":"x"}"#);
+        check("age", "{}", "[]");
+        check(
+            "plan",
+            "{ops = {{op = 'summarize', entries = {1, 2}, target = 9}, {op = 'rollover', target = 1}}}",
+            r#"{"ops":[{"op":"summarize","entries":[1,2],"target":9},{"op":"rollover","target":1}]}"#,
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        check(
+            "trigger",
+            "{levle = 'soft', level = 'soft'}",
+            "`levle = \"soft\"`: no such field; did you mean `level`?",
+        );
+        check(
+            "trigger",
+            "{level = 'sfot'}",
+            "`level = \"sfot\"`: no such word; did you mean `soft`?",
+        );
+        check("trigger", "{target = 1}", "`{...}`: `level` is missing: expected `soft` or `hard`");
+        check(
+            "trigger",
+            "'soft'",
+            "`\"soft\"`: expected `true` or `false`, or a table with `skip`, or a table with `level`",
+        );
+        check(
+            "trigger",
+            "{level = 'soft', target = 10.5}",
+            "`target = 10.5`: expected a whole number from 0 up; `math.floor` makes one",
+        );
+        check(
+            "trigger",
+            "{level = 'soft', target = -1}",
+            "`target = -1`: expected a whole number from 0 up",
+        );
+        check(
+            "plan",
+            "{ops = {{op = 'warn', text = 'a'}, {op = 'sumarize'}}}",
+            "`ops[2].op = \"sumarize\"`: no such `op`; did you mean `summarize`?",
+        );
+        check(
+            "plan",
+            "{ops = {{op = 'summarize', entries = {1, 'x'}, target = 9}}}",
+            "`ops[1].entries[2] = \"x\"`: expected a whole number from 0 up",
+        );
+        check("plan", "{ops = {x = 1}}", "`ops.x = 1`: expected a list");
+        check("plan", "{ops = print}", "`ops = function`: expected a list");
+        check("plan", "{}", "`{}`: `ops` is missing: expected a list");
+    }
+
+    #[test]
+    fn any_data_is_read_in_order() {
+        let lua = Lua::new();
+        let value: Value = lua.load("{b = {1, 2.5}, a = {c = true}, d = {}}").eval().unwrap();
+        let json = read_any(&value).unwrap().to_string();
+        assert_eq!(json, r#"{"a":{"c":true},"b":[1,2.5],"d":{}}"#);
+    }
+
+    #[test]
+    fn what_is_no_data_is_refused() {
+        for (text, expected) in [
+            ("{a = print}", "`a = function`: only texts, numbers, booleans and tables are data"),
+            ("{1, a = 2}", "`a = 2`: a table is either a list or has names, not both"),
+            ("{a = 0/0}", "`a = NaN`: expected a finite number"),
+        ] {
+            let lua = Lua::new();
+            let value: Value = lua.load(text).eval().unwrap();
+            assert_eq!(read_any(&value).unwrap_err().to_string(), expected);
+        }
+    }
+
+    /// Doubling a table a hundred times makes 2^100 values.
+    #[test]
+    fn nested_tables_end() {
+        let lua = Lua::new();
+        let text = "local t = {} for i = 1, 60 do t = {t, t} end return t";
+        let value: Value = lua.load(text).eval().unwrap();
+        assert!(read_any(&value).unwrap_err().to_string().contains("more than 100000 values"));
+        let value: Value = lua.load("local t = {} t.t = t return t").eval().unwrap();
+        assert!(read_any(&value).unwrap_err().to_string().contains("nested more than 64 deep"));
+    }
+}
