@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_types::hook::*;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a policy makes of a job: nothing, an answer, or that there is none.
 pub type Opinion<T> = Result<Option<T>, Halt>;
@@ -83,6 +83,23 @@ macro_rules! hooks {
         #[serde(untagged)]
         pub enum Answer {
             $(#[doc = concat!("Of `", stringify!($hook), "`.")] $name($answer)),+
+        }
+
+        impl Answer {
+            /// An answer to the hook of this name, from data; `None` where no hook has the name.
+            ///
+            /// # Errors
+            ///
+            /// When the data is not what the hook answers.
+            pub fn read<'de, D>(hook: &str, data: D) -> Result<Option<Self>, D::Error>
+            where
+                D: Deserializer<'de>,
+            {
+                match hook {
+                    $(stringify!($hook) => <$answer>::deserialize(data).map(Self::$name).map(Some),)+
+                    _ => Ok(None),
+                }
+            }
         }
 
         impl Job<'_> {
@@ -275,6 +292,8 @@ impl Rest<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde::de::value::{self, BoolDeserializer};
+
     use super::*;
 
     /// Answers `budgets` with this warning bound, or as `how` says.
@@ -351,6 +370,15 @@ mod tests {
         assert_eq!(chain.ask().memo("a").as_deref(), Some("{}"));
         let memos = chain.memos();
         assert_eq!(memos.keys().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn answers_are_read_by_the_name_of_their_hook() {
+        let read = |hook| Answer::read(hook, BoolDeserializer::<value::Error>::new(false));
+        assert_eq!(read("trigger"), Ok(Some(Answer::Trigger(Trigger::Wait(false)))));
+        assert_eq!(read("verify"), Ok(Some(Answer::Verify(Verify::Plain(false)))));
+        assert_eq!(read("tirgger"), Ok(None));
+        assert!(read("budgets").is_err());
     }
 
     #[test]
