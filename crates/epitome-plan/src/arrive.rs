@@ -6,28 +6,17 @@
 
 use std::ops::Range;
 
+use epitome_kernel::types::hook::{Arrive, Arriving, Way};
 use epitome_kernel::types::{Body, ContentId, EntryKey, How, Part, PartId, Plan, Rewrite};
+use epitome_kernel::{Departure, DigestJob, Digested, Digester, Sizes, Thread};
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter};
 use crate::departure::Leaving;
-use epitome_kernel::Sizes;
-use epitome_kernel::Thread;
-use epitome_kernel::{Departure, DigestJob, Digester};
 
-/// When a result is made smaller on arrival, and how.
+/// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ArriveOptions {
-    /// From so many tokens on a digest is tried.
-    pub digest_from: u64,
-    /// The share of its original that a digest may take, 0 to 1.
-    pub digest_share: f64,
-    /// A result of more tokens than this never stays whole.
-    pub offload_above: u64,
-    /// Tokens that stay of it.
-    pub preview: u64,
-    /// Calls that hold one of these words bring back what left: their results stay as they are.
-    pub exempt: Vec<String>,
+pub struct DoorOptions {
     /// Stands where a text was shortened; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub marker: String,
     /// The largest piece that is cut for search, in bytes.
@@ -43,21 +32,43 @@ pub struct Arrival {
     pub departure: Departure,
 }
 
-/// Makes the large results of new entries smaller. `keys` are the thread's, `tokens` its sizes.
+/// The tool results among new entries that may be made smaller, for the policies to look at.
+pub fn arriving(thread: &Thread, new: Range<usize>, tokens: &Sizes<'_>) -> Vec<(PartId, Arriving)> {
+    let entries = thread.entries().get(new).unwrap_or_default();
+    let parts = entries.iter().flat_map(|entry| rewritable(thread, entry.id));
+    let described = parts.filter_map(|part| {
+        let call = thread.call_of(part)?;
+        let text = thread.part(part)?.text()?;
+        let entry = thread.entry(part.entry)?;
+        let arriving = Arriving {
+            id: part.entry.into(),
+            role: entry.role.name().to_owned(),
+            speaker: thread.part(part)?.speaker.name().to_owned(),
+            tool: Some(call.tool.clone()),
+            args: Some(call.arguments.clone()),
+            tokens: tokens.part(part),
+            lines: text.lines().count() as u64,
+            error: is_error(thread, part),
+        };
+        Some((part, arriving))
+    });
+    described.collect()
+}
+
+/// Makes tool results smaller as it was decided. `keys` are the thread's, `tokens` its sizes.
 pub fn arrive(
     thread: &Thread,
     keys: &[EntryKey],
-    new: Range<usize>,
     tokens: &Sizes<'_>,
-    options: &ArriveOptions,
+    decided: &[(PartId, Arrive)],
+    options: &DoorOptions,
     digester: &dyn Digester,
 ) -> Arrival {
     let cutter =
         Cutter { thread, sizes: tokens, tokens, marker: &options.marker, digest_tokens: 0 };
-    let door = Door { thread, tokens, options, digester, cutter };
-    let entries = thread.entries().get(new).unwrap_or_default();
-    let parts = entries.iter().flat_map(|entry| rewritable(thread, entry.id));
-    let cuts: Vec<_> = parts.filter_map(|part| door.smaller(part)).collect();
+    let door = Door { thread, tokens, digester, cutter };
+    let cuts: Vec<_> =
+        decided.iter().filter_map(|(part, decision)| door.smaller(*part, decision)).collect();
     let rewrite = |cut: &Cut| {
         let original = thread.part(cut.part).and_then(Part::text).unwrap_or_default();
         Some(Rewrite {
@@ -81,51 +92,57 @@ pub fn arrive(
 struct Door<'a> {
     thread: &'a Thread,
     tokens: &'a Sizes<'a>,
-    options: &'a ArriveOptions,
     digester: &'a dyn Digester,
     cutter: Cutter<'a>,
 }
 
 impl Door<'_> {
-    /// What stands in the place of a part, where something does.
-    fn smaller(&self, part: PartId) -> Option<Cut> {
-        let tool = self.thread.tool_of(part)?;
-        let size = self.tokens.part(part);
-        let too_large = size > self.options.offload_above;
-        if size < self.options.digest_from && !too_large {
-            return None;
-        }
-        let call = self.thread.call_of(part);
-        let arguments = call.map_or("", |call| &call.arguments);
-        let exempt = |word: &String| tool.contains(word) || arguments.contains(word);
-        if !too_large && self.options.exempt.iter().any(exempt) {
-            return None;
-        }
-        let most = match too_large {
-            true => self.options.preview,
-            false => (size as f64 * self.options.digest_share) as u64,
-        };
+    /// What stands in the place of a part, where something smaller does.
+    fn smaller(&self, part: PartId, decision: &Arrive) -> Option<Cut> {
         let text = self.thread.part(part)?.text()?;
-        let digest = self.digester.digest(&DigestJob {
-            tool,
-            arguments,
-            text,
-            error: self.error(part),
-            most: self.cutter.digest_room(part, most),
-            measure: self.tokens.gauge(),
-        });
-        let how = if too_large { How::Offload } else { How::Digest };
-        match digest.and_then(|digest| self.cutter.digest(part, text, &digest, most)) {
-            Some(digest) => Some(Cut { how, ..digest }),
-            None if too_large => Some(Cut { how, ..self.cutter.cut(part, most)? }),
-            None => None,
+        let size = self.tokens.part(part);
+        let most = decision.most.unwrap_or(size.saturating_sub(1));
+        match decision.how {
+            Way::Keep => None,
+            Way::Mask => self.replaced(part, text, decision.with.as_deref()?, How::Mask),
+            Way::Digest => match &decision.with {
+                Some(with) => self.replaced(part, text, with, How::Digest),
+                None => self.digest(part, text, most),
+            },
+            Way::Offload => {
+                let own = decision.with.as_deref();
+                let own = own.and_then(|with| self.replaced(part, text, with, How::Offload));
+                let made = own.or_else(|| self.digest(part, text, most));
+                let cut = made.or_else(|| self.cutter.cut(part, most))?;
+                Some(Cut { how: How::Offload, ..cut })
+            }
         }
     }
 
-    /// Whether the tool reported an error.
-    fn error(&self, part: PartId) -> bool {
-        let outer = self.thread.part(part).and_then(|inner| inner.within);
-        let outer = outer.map_or(part, |outer| PartId { part: outer, ..part });
-        matches!(self.thread.part(outer).map(|outer| &outer.body), Some(Body::Result(result)) if result.error)
+    /// A policy's own text, with the marker that names the original behind it.
+    fn replaced(&self, part: PartId, text: &str, with: &str, how: How) -> Option<Cut> {
+        let digest = Digested { text: with.trim().to_owned(), kind: "text", left: Vec::new() };
+        let smaller = self.tokens.part(part).saturating_sub(1);
+        Some(Cut { how, ..self.cutter.digest(part, text, &digest, smaller)? })
     }
+
+    fn digest(&self, part: PartId, text: &str, most: u64) -> Option<Cut> {
+        let call = self.thread.call_of(part)?;
+        let digest = self.digester.digest(&DigestJob {
+            tool: &call.tool,
+            arguments: &call.arguments,
+            text,
+            error: is_error(self.thread, part),
+            most: self.cutter.digest_room(part, most),
+            measure: self.tokens.gauge(),
+        })?;
+        self.cutter.digest(part, text, &digest, most)
+    }
+}
+
+/// Whether the tool reported an error.
+fn is_error(thread: &Thread, part: PartId) -> bool {
+    let outer = thread.part(part).and_then(|inner| inner.within);
+    let outer = outer.map_or(part, |outer| PartId { part: outer, ..part });
+    matches!(thread.part(outer).map(|outer| &outer.body), Some(Body::Result(result)) if result.error)
 }

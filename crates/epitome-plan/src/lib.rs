@@ -6,6 +6,7 @@
 mod arrive;
 mod ask;
 mod budget;
+mod builtin;
 mod cut;
 mod departure;
 mod digest;
@@ -18,12 +19,13 @@ mod pressure;
 mod run;
 mod trigger;
 
-pub use arrive::{Arrival, ArriveOptions, arrive};
+pub use arrive::{Arrival, DoorOptions, arrive, arriving};
 pub use ask::{Ask, Step, Wanted};
 pub use budget::{Floor, by_ratio, floor, stalled};
+pub use builtin::{ArriveOptions, Builtin, BuiltinOptions};
 pub use departure::departure;
 pub use driver::compress;
 pub use options::{CompressOptions, Envelope, Rung, Texts};
 pub use outcome::{Compressed, Outcome};
 pub use run::Run;
-pub use trigger::{CachePrices, Meter, TriggerOptions};
+pub use trigger::{CachePrices, Meter};

@@ -1,0 +1,260 @@
+//! The policy that answers last: small, safe, without frills.
+//!
+//! Invariant: it has an opinion on every hook that a conversation cannot go on without, it cannot
+//! fail, and none of its numbers stands here. Called through the chain, as every policy.
+
+use epitome_kernel::types::hook::{
+    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fit, Order, Orders, PlanJob, Strength, Trigger,
+    TriggerJob, Way,
+};
+use epitome_kernel::{Opinion, Policy, Rest};
+
+/// The decisions of the built-in policy, as a profile states them. Shares are of the limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuiltinOptions {
+    /// From this share on a warning is given.
+    pub warn: f64,
+    /// From this share on a compression is considered.
+    pub soft: f64,
+    /// To this share it shrinks.
+    pub target: f64,
+    /// Tokens that are left to the answer.
+    pub reserve: u64,
+    /// The most of the limit that those may be.
+    pub reserve_share: f64,
+    /// By what share a prompt must have grown before a compression that brought nothing is tried
+    /// again.
+    pub cooldown: f64,
+    /// What becomes of large tool results.
+    pub arrive: ArriveOptions,
+}
+
+/// When a tool result is made smaller before it is first sent, and how far. Sizes are tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArriveOptions {
+    /// From here on a digest is tried.
+    pub digest_from: u64,
+    /// The share of its original that a digest may take.
+    pub digest_share: f64,
+    /// A larger result never stays whole.
+    pub offload_above: u64,
+    /// The same as a share of the limit, where that is less.
+    pub offload_share: f64,
+    /// What stays of it.
+    pub preview: u64,
+    /// The same as a share of the limit, where that is less.
+    pub preview_share: f64,
+    /// Calls that hold one of these words bring back what left: their results stay as they are
+    /// (hazard 20).
+    pub exempt: Vec<String>,
+}
+
+/// The built-in policy.
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    name: String,
+    options: BuiltinOptions,
+}
+
+impl Builtin {
+    /// The policy with these decisions, under the name that reports give it.
+    pub fn new(name: &str, options: BuiltinOptions) -> Self {
+        Self { name: name.to_owned(), options }
+    }
+
+    /// The bounds under a limit.
+    pub fn bounds(&self, limit: u64) -> Budgets {
+        let of = |part| Some(share(limit, part));
+        let reserve = self.options.reserve.min(share(limit, self.options.reserve_share));
+        Budgets {
+            warn: of(self.options.warn),
+            soft: of(self.options.soft),
+            hard: Some(limit - reserve),
+            target: of(self.options.target),
+            reserve: Some(reserve),
+            ..Budgets::default()
+        }
+    }
+
+    fn rests(&self, job: &TriggerJob) -> bool {
+        let grown = |since: u64| since as f64 * (1.0 + self.options.cooldown);
+        job.stalled.is_some_and(|since| (job.common.tokens.total as f64) < grown(since))
+    }
+}
+
+impl Policy for Builtin {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn budgets(&self, job: &BudgetsJob, _rest: &Rest<'_>) -> Opinion<Budgets> {
+        Ok(Some(self.bounds(job.common.model.limit)))
+    }
+
+    fn arrive(&self, job: &ArriveJob<'_>, _rest: &Rest<'_>) -> Opinion<Arrive> {
+        let (entry, limit, options) = (&job.entry, job.common.model.limit, &self.options.arrive);
+        if entry.tokens > options.offload_above.min(share(limit, options.offload_share)) {
+            let most = Some(options.preview.min(share(limit, options.preview_share)));
+            return Ok(Some(Arrive { how: Way::Offload, with: None, most }));
+        }
+        let holds = |text: &Option<String>, word: &String| {
+            text.as_ref().is_some_and(|text| text.contains(word))
+        };
+        let exempt = |word: &String| holds(&entry.tool, word) || holds(&entry.args, word);
+        if entry.tokens < options.digest_from || options.exempt.iter().any(exempt) {
+            return Ok(Some(Arrive { how: Way::Keep, with: None, most: None }));
+        }
+        let most = Some(share(entry.tokens, options.digest_share));
+        Ok(Some(Arrive { how: Way::Digest, with: None, most }))
+    }
+
+    fn trigger(&self, job: &TriggerJob, _rest: &Rest<'_>) -> Opinion<Trigger> {
+        let (tokens, bounds) = (job.common.tokens.total, &job.budgets);
+        let due = |level| Trigger::Compress(Due { level, target: None, reason: None });
+        Ok(Some(match () {
+            () if bounds.hard.is_some_and(|hard| tokens > hard) => due(Strength::Hard),
+            () if bounds.soft.is_none_or(|soft| tokens < soft) => Trigger::Wait(false),
+            () if job.cache.forgone < job.cache.rewrite_cost => Trigger::Wait(false),
+            () if self.rests(job) => Trigger::Wait(false),
+            () => due(Strength::Soft),
+        }))
+    }
+
+    fn plan(&self, _job: &PlanJob<'_>, _rest: &Rest<'_>) -> Opinion<Orders> {
+        let ops = vec![Order::Fit(Fit::default())];
+        Ok(Some(Orders { ops, snapshot: None, reason: None }))
+    }
+}
+
+fn share(whole: u64, share: f64) -> u64 {
+    (whole as f64 * share) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use epitome_kernel::Chain;
+    use epitome_kernel::types::hook::{Arriving, Cache, Common, ModelFacts, Occasion, Tokens};
+
+    use super::*;
+    use crate::{CachePrices, Meter};
+
+    const PRICES: CachePrices = CachePrices { read: 0.1, write: 1.25 };
+
+    fn chain() -> (Builtin, Chain) {
+        let arrive = ArriveOptions {
+            digest_from: 100,
+            digest_share: 0.5,
+            offload_above: 500,
+            offload_share: 0.4,
+            preview: 60,
+            preview_share: 0.05,
+            exempt: vec!["epitome recall".to_owned()],
+        };
+        let options = BuiltinOptions {
+            warn: 0.7,
+            soft: 0.8,
+            target: 0.4,
+            reserve: 100,
+            reserve_share: 0.05,
+            cooldown: 0.05,
+            arrive,
+        };
+        let builtin = Builtin::new("builtin", options);
+        let chain = Chain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());
+        (builtin, chain)
+    }
+
+    fn common(limit: u64, total: u64) -> Common {
+        let model = ModelFacts { limit, ..ModelFacts::default() };
+        Common { model, tokens: Tokens { total, ..Tokens::default() }, ..Common::default() }
+    }
+
+    /// What a prompt of this size is told in its `turn`th request.
+    fn told(meter: &mut Meter, tokens: u64, cold: bool) -> Trigger {
+        let (builtin, chain) = chain();
+        let budgets = builtin.bounds(1000);
+        let cache = meter.look(tokens, cold, &budgets, PRICES);
+        let stalled = meter.stalled_at();
+        let (common, cause) = (common(1000, tokens), Occasion::Turn);
+        let job = TriggerJob { common, cause, replied: true, floor: 0, budgets, cache, stalled };
+        chain.ask().trigger(&job).ok().flatten().expect("an answer")
+    }
+
+    fn due(level: Strength) -> Trigger {
+        Trigger::Compress(Due { level, target: None, reason: None })
+    }
+
+    /// The turn, counted from 1, at which a prompt of this size is compressed.
+    fn check(tokens: u64, cold: bool, expected: Option<(u32, Strength)>) {
+        let mut meter = Meter::default();
+        let found = (1..100).find_map(|turn| match told(&mut meter, tokens, cold) {
+            Trigger::Compress(due) => Some((turn, due.level)),
+            Trigger::Wait(_) | Trigger::Pass(_) => None,
+        });
+        assert_eq!(found, expected, "{tokens} {cold}");
+    }
+
+    #[test]
+    fn bounds_are_shares_of_the_limit() {
+        let of = |limit| {
+            let bounds = chain().0.bounds(limit);
+            [bounds.warn, bounds.soft, bounds.hard, bounds.target].map(Option::unwrap)
+        };
+        assert_eq!(of(1000), [700, 800, 950, 400]);
+        assert_eq!(of(10_000), [7000, 8000, 9900, 4000]);
+    }
+
+    #[test]
+    fn a_warm_prefix_is_rewritten_when_leaving_it_has_cost_as_much() {
+        check(799, false, None);
+        // 0.1 (900 - 400) = 50 a turn, against 1.25 * 400 - 0.1 * 900 = 410.
+        check(900, false, Some((9, Strength::Soft)));
+        check(951, false, Some((1, Strength::Hard)));
+    }
+
+    #[test]
+    fn a_cold_prefix_is_rewritten_at_once() {
+        check(800, true, Some((1, Strength::Soft)));
+        check(799, true, None);
+    }
+
+    #[test]
+    fn what_brought_nothing_waits_for_new_weight() {
+        let mut meter = Meter::default();
+        meter.stalled(900);
+        assert_eq!(told(&mut meter, 944, true), Trigger::Wait(false));
+        assert_eq!(told(&mut meter, 945, true), due(Strength::Soft));
+        meter.stalled(940);
+        assert_eq!(told(&mut meter, 951, true), due(Strength::Hard));
+    }
+
+    #[test]
+    fn large_results_are_made_smaller() {
+        let check = |tokens, tool: &str, expected: Way, most| {
+            let tool = Some(tool.to_owned());
+            let entry = Arriving { tokens, tool, ..Arriving::default() };
+            let job = ArriveJob { common: common(1000, 0), entry, text: "" };
+            let answer = Arrive { how: expected, with: None, most };
+            assert_eq!(chain().1.ask().arrive(&job), Ok(Some(answer)), "{tokens}");
+        };
+        check(99, "read", Way::Keep, None);
+        check(100, "read", Way::Digest, Some(50));
+        check(400, "read", Way::Digest, Some(200));
+        check(401, "read", Way::Offload, Some(50));
+        check(400, "epitome recall", Way::Keep, None);
+        check(401, "epitome recall", Way::Offload, Some(50));
+    }
+
+    #[test]
+    fn the_cache_is_described_in_its_prices() {
+        let (builtin, _) = chain();
+        let mut meter = Meter::from_rent(10.0);
+        let found = meter.look(900, false, &builtin.bounds(1000), PRICES);
+        let expected =
+            Cache { warm: true, rewrite_cost: 410.0, saving_per_turn: 50.0, forgone: 60.0 };
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+    }
+}
