@@ -1,15 +1,27 @@
-//! Drives a run with summarisers.
+//! Carries questions to summarisers and answers back.
 //!
-//! Invariant: all decisions are the run's; this only carries questions and answers.
+//! Invariant: all decisions are the machine's.
 
-use epitome_kernel::types::{Budget, SummaryKind};
+use epitome_kernel::types::{Budget, Summary, SummaryKind};
+use epitome_kernel::{Counter, Gauge, Summarizer, SummaryError, SummaryJob, Thread};
 
 use crate::ask::{Step, Wanted};
+use crate::assembly::Assembly;
 use crate::options::CompressOptions;
 use crate::outcome::Outcome;
 use crate::run::Run;
-use epitome_kernel::Thread;
-use epitome_kernel::{Counter, Summarizer, SummaryError, SummaryJob};
+
+/// Something that makes a plan, step by step.
+pub(crate) trait Machine<'t> {
+    /// Goes on until a summary is needed or it is over.
+    fn step(&mut self) -> Step<'t>;
+
+    /// Takes the answer to the last step. `Some` ends it; otherwise it is stepped on.
+    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<Outcome<'t>>;
+
+    /// What sizes the summaries.
+    fn gauge(&self) -> &Gauge<'t>;
+}
 
 /// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
 /// one fails; with none left the last resort needs none.
@@ -24,6 +36,25 @@ pub async fn compress<'t>(
     if let Some(first) = summarizers.first().filter(|_| run.is_needed()) {
         run = run.outdated(&first.outdated(&thread.entries().iter().collect::<Vec<_>>()));
     }
+    drive(run, thread, options, summarizers).await
+}
+
+/// Makes what a policy ordered.
+pub async fn assemble<'t>(
+    assembly: Assembly<'t>,
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    summarizers: &[&dyn Summarizer],
+) -> Outcome<'t> {
+    drive(assembly, thread, options, summarizers).await
+}
+
+async fn drive<'t>(
+    mut run: impl Machine<'t>,
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    summarizers: &[&dyn Summarizer],
+) -> Outcome<'t> {
     loop {
         let ask = match run.step() {
             Step::Summarize(ask) => ask,

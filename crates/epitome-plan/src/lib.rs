@@ -5,6 +5,7 @@
 
 mod arrive;
 mod ask;
+mod assembly;
 mod budget;
 mod builtin;
 mod cut;
@@ -14,6 +15,7 @@ mod draft;
 mod driver;
 mod lines;
 mod options;
+mod order;
 mod outcome;
 mod pressure;
 mod run;
@@ -21,11 +23,13 @@ mod trigger;
 
 pub use arrive::{Arrival, DoorOptions, arrive, arriving};
 pub use ask::{Ask, Step, Wanted};
+pub use assembly::Assembly;
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use builtin::{ArriveOptions, Builtin, BuiltinOptions};
 pub use departure::departure;
-pub use driver::compress;
+pub use driver::{assemble, compress};
 pub use options::{CompressOptions, Envelope, Rung, Texts};
+pub use order::OrderError;
 pub use outcome::{Compressed, Outcome};
 pub use run::Run;
 pub use trigger::{CachePrices, Meter};

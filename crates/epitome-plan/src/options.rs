@@ -2,7 +2,10 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_kernel::types::Style;
+use epitome_kernel::types::{ContentId, Style};
+use epitome_kernel::{Gauge, Measure};
+
+use crate::cut::fill;
 
 /// How one conversation is compressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +78,24 @@ pub struct Texts {
     pub stub: String,
     /// The most characters that one line quotes from a message.
     pub line_chars: usize,
+}
+
+impl Texts {
+    /// The line that opens a checkpoint of so many messages, where it may take `room`.
+    pub(crate) fn opening(
+        &self,
+        id: ContentId,
+        messages: usize,
+        room: u64,
+        gauge: &Gauge<'_>,
+    ) -> String {
+        let values = [("id", &*id.short()), ("messages", &messages.to_string())];
+        let label = fill(&self.label, &values) + "\n";
+        if gauge.size(&label) as f64 <= room as f64 * self.label_share {
+            return label;
+        }
+        fill(&self.label_short, &values) + "\n"
+    }
 }
 
 /// What a request takes beside its messages.

@@ -4,15 +4,15 @@
 //! view is in its departure. Made by `Run`, read by the host.
 
 use epitome_kernel::types::{
-    Breakdown, Budget, CheckpointReport, How, Level, OffloadReport, Op, OpReport, Passage, Plan,
+    Breakdown, Budget, CheckpointReport, EntryId, Happened, How, Level, OffloadReport, Op,
+    OpReport, Passage, Plan,
 };
+use epitome_kernel::{Departure, Measure, PlanError, Sizes, Thread, View};
 
 use crate::budget::{Floor, stalled};
+use crate::cut::Cut;
 use crate::departure::Leaving;
-use crate::draft::{Draft, Ground};
-use epitome_kernel::PlanError;
-use epitome_kernel::View;
-use epitome_kernel::{Departure, Measure};
+use crate::options::CompressOptions;
 
 /// The end of a run.
 #[derive(Debug)]
@@ -32,7 +32,12 @@ pub enum Outcome<'t> {
         /// What cannot shrink.
         floor: Floor,
     },
-    /// The kernel's own plan broke an invariant; nothing was changed.
+    /// What was ordered leaves more than the budget.
+    Missed {
+        /// What it leaves, in the budget's unit.
+        size: u64,
+    },
+    /// The plan broke an invariant; nothing was changed.
     Refused(PlanError),
 }
 
@@ -59,37 +64,43 @@ pub struct Compressed<'t> {
     pub stalled: bool,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What happened to checkpoints that stood there before.
+    pub events: Vec<Happened>,
 }
 
-/// What is left to tell once a plan is settled.
-pub(crate) struct Settled<'a, 't> {
+/// A plan that was applied, and what it was made from.
+pub(crate) struct Made<'a, 't> {
+    pub(crate) thread: &'t Thread,
+    pub(crate) options: &'a CompressOptions,
+    /// In the budget's unit.
+    pub(crate) sizes: &'a Sizes<'a>,
+    pub(crate) tokens: &'a Sizes<'a>,
     pub(crate) plan: Plan,
     pub(crate) view: View<'t>,
     pub(crate) size: u64,
-    pub(crate) draft: &'a Draft,
+    pub(crate) cuts: &'a [Cut],
+    /// What the summarisers were shown, and the pieces that they cut of it.
+    pub(crate) told_of: Vec<EntryId>,
     pub(crate) left: Vec<Passage>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) events: Vec<Happened>,
 }
 
-impl<'t> Settled<'_, 't> {
-    pub(crate) fn compressed(self, ground: &Ground<'_>) -> Compressed<'t> {
-        let (thread, tokens, options) = (ground.thread, ground.tokens, ground.options);
-        let before = ground.sizes.total();
-        // A summariser cuts the pieces of what it was shown; where it cut none, the kernel does.
-        let told_of: Vec<_> = match self.left.is_empty() {
-            true => Vec::new(),
-            false => self.draft.leaving(),
-        };
+impl<'t> Made<'_, 't> {
+    pub(crate) fn compressed(self) -> Compressed<'t> {
+        let (thread, tokens, options) = (self.thread, self.tokens, self.options);
+        let before = self.sizes.total();
+        // A summariser cuts the pieces of what it was shown; where it cut none, we do.
+        let told_of = if self.left.is_empty() { &[][..] } else { &self.told_of };
         let passage_bytes = options.passages.then_some(options.passage_bytes);
         let leaving = Leaving::new(thread, tokens, passage_bytes, options.texts.line_chars);
-        let cuts = &self.draft.cuts;
-        let (departure, offloaded) = leaving.gather(&self.plan, cuts, self.left, &told_of);
+        let (departure, offloaded) = leaving.gather(&self.plan, self.cuts, self.left, told_of);
         let mut was = Breakdown { tools: tokens.envelope(), ..Breakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         Compressed {
             by: [was, self.view.breakdown(tokens)],
-            ops: self.plan.ops.iter().map(|op| report(op, ground)).collect(),
-            checkpoints: self.plan.ops.iter().filter_map(|op| checkpoint(op, ground)).collect(),
+            ops: self.plan.ops.iter().map(|op| report(op, tokens, options)).collect(),
+            checkpoints: self.plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
             stalled: stalled(before, self.size, options.minimum_gain),
             size: [before, self.size],
             plan: self.plan,
@@ -97,12 +108,12 @@ impl<'t> Settled<'_, 't> {
             offloaded,
             departure,
             warnings: self.warnings,
+            events: self.events,
         }
     }
 }
 
-fn report(op: &Op, ground: &Ground<'_>) -> OpReport {
-    let tokens = ground.tokens;
+fn report(op: &Op, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
     let (name, entries, before, after, reason) = match op {
         Op::Replace { part, with, how } => {
             let name = match how {
@@ -138,17 +149,17 @@ fn report(op: &Op, ground: &Ground<'_>) -> OpReport {
         tokens_before: before,
         tokens_after: after,
         reason: reason.to_owned(),
-        policy: ground.options.policy.clone(),
-        hook: ground.options.hook.clone(),
+        policy: options.policy.clone(),
+        hook: options.hook.clone(),
     }
 }
 
-fn checkpoint(op: &Op, ground: &Ground<'_>) -> Option<CheckpointReport> {
+fn checkpoint(op: &Op, tokens: &Sizes<'_>) -> Option<CheckpointReport> {
     let Op::Summarize(checkpoint) = op else { return None };
     Some(CheckpointReport {
         id: checkpoint.id.to_string(),
         level: checkpoint.level.number(),
-        tokens: ground.tokens.gauge().message(&checkpoint.text),
+        tokens: tokens.gauge().message(&checkpoint.text),
         covers: checkpoint.covers.iter().map(ToString::to_string).collect(),
     })
 }

@@ -12,12 +12,12 @@ use epitome_kernel::types::{
 
 use crate::ask::{Ask, Step, Wanted};
 use crate::budget::floor;
-use crate::cut::fill;
 use crate::digest::{Digest, Digests};
 use crate::draft::{Draft, Ground};
+use crate::driver::Machine;
 use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
-use crate::outcome::{Outcome, Settled};
+use crate::outcome::{Made, Outcome};
 use crate::pressure::Pressure;
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
@@ -285,14 +285,7 @@ impl<'t> Run<'t> {
     }
 
     fn label(&self, draft: &Draft) -> String {
-        let texts = &self.options.texts;
-        let values = [("id", &*draft.id.short()), ("messages", &draft.covers.len().to_string())];
-        let label = fill(&texts.label, &values) + "\n";
-        let most = draft.left as f64 * texts.label_share;
-        if self.gauge().size(&label) as f64 <= most {
-            return label;
-        }
-        fill(&texts.label_short, &values) + "\n"
+        self.options.texts.opening(draft.id, draft.covers.len(), draft.left, self.gauge())
     }
 
     /// Completes a draft with its summary and measures the result.
@@ -319,8 +312,21 @@ impl<'t> Run<'t> {
             return Err(Miss::Over(size - self.budget.most));
         }
         let warnings = std::mem::take(&mut self.warnings);
-        let settled = Settled { plan, view, size, draft, left, warnings };
-        Ok(Outcome::Compressed(Box::new(settled.compressed(&self.ground()))))
+        let made = Made {
+            thread: self.thread,
+            options: self.options,
+            sizes: &self.sizes,
+            tokens: &self.tokens,
+            plan,
+            view,
+            size,
+            cuts: &draft.cuts,
+            told_of: draft.leaving(),
+            left,
+            warnings,
+            events: Vec::new(),
+        };
+        Ok(Outcome::Compressed(Box::new(made.compressed())))
     }
 
     /// Notes that a summary was too large; false when that happened too often.
@@ -373,6 +379,20 @@ impl<'t> Run<'t> {
                 Rung::Inputs | Rung::Lower | Rung::Merge | Rung::SmallerTail => {}
             }
         }
+    }
+}
+
+impl<'t> Machine<'t> for Run<'t> {
+    fn step(&mut self) -> Step<'t> {
+        self.step()
+    }
+
+    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<Outcome<'t>> {
+        self.answer(answer)
+    }
+
+    fn gauge(&self) -> &Gauge<'t> {
+        self.gauge()
     }
 }
 

@@ -37,4 +37,11 @@ impl Level {
     pub fn number(self) -> u8 {
         self as u8
     }
+
+    /// The level of a number.
+    pub fn of_number(number: u8) -> Option<Self> {
+        [Self::Merged, Self::Compact, Self::Moderate, Self::Detailed]
+            .into_iter()
+            .find(|level| level.number() == number)
+    }
 }

@@ -50,6 +50,43 @@ pub enum Happened {
         /// What to do.
         remedy: String,
     },
+    /// A checkpoint was written anew, smaller.
+    CheckpointAged {
+        /// Its id.
+        checkpoint: String,
+        /// Its level before and after.
+        levels: [u8; 2],
+        /// Tokens saved.
+        saved: u64,
+    },
+    /// Several checkpoints became one.
+    CheckpointMerged {
+        /// The new one's id.
+        checkpoint: String,
+        /// The ids of those that it stands for.
+        merged: Vec<String>,
+        /// Tokens saved.
+        saved: u64,
+    },
+    /// A policy failed; another one answered.
+    PolicyError {
+        /// What went wrong, where, and what was expected.
+        cause: String,
+    },
+    /// A policy has something to say.
+    PolicyWarning {
+        /// The policy.
+        policy: String,
+        /// What.
+        text: String,
+    },
+    /// A policy pinned a message.
+    Pinned {
+        /// The message.
+        entry: String,
+        /// The policy.
+        policy: String,
+    },
     /// A snapshot was made by hand.
     SnapshotCreated {
         /// Its id.

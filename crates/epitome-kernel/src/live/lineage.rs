@@ -6,11 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use epitome_types::hook::Standing;
 use epitome_types::{
-    Cause, Chain, Covered, EntryId, EntryKey, Epoch, EpochId, Op, PartId, Plan, Recorded,
+    Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, Op, PartId, Plan,
+    Recorded,
 };
 
 use crate::apply::reapply;
+use crate::size::Sizes;
 use crate::thread::Thread;
 use crate::view::View;
 
@@ -29,6 +32,13 @@ pub struct InForce<'l, 't> {
     pub start: usize,
     /// The history as it is sent.
     pub view: View<'t>,
+}
+
+impl InForce<'_, '_> {
+    /// Its plan, in the places of the history.
+    pub fn plan(&self) -> Plan {
+        moved(&self.epoch.plan, self.start as i64)
+    }
 }
 
 impl Lineage {
@@ -104,6 +114,53 @@ impl Lineage {
         count
     }
 
+    /// What is known of the checkpoints of an epoch: when and in which compression each was made,
+    /// and how often it was written anew since. `tokens` sizes a message, `original` what entries
+    /// took; places count from the beginning of the epoch's run.
+    pub fn checkpoints(
+        &self,
+        in_force: &InForce<'_, '_>,
+        tokens: &Sizes<'_>,
+    ) -> Vec<(Checkpoint, Standing)> {
+        let way = self.way(in_force.epoch);
+        let plan = in_force.plan();
+        let checkpoints = plan.ops.iter().filter_map(|op| match op {
+            Op::Summarize(checkpoint) => Some(checkpoint),
+            _ => None,
+        });
+        let of = |checkpoint: &Checkpoint| {
+            let texts = way.iter().filter_map(|epoch| Some((epoch, text_of(epoch, checkpoint)?)));
+            let mut texts: Vec<_> = texts.collect();
+            let made = texts.last().map_or(in_force.epoch, |(epoch, _)| epoch);
+            let (number, created) = (made.number, made.at.clone());
+            texts.dedup_by_key(|(_, text)| *text);
+            let standing = Standing {
+                id: checkpoint.id.short(),
+                level: checkpoint.level.number(),
+                number,
+                age: in_force.epoch.number.saturating_sub(number),
+                tokens: tokens.gauge().message(&checkpoint.text),
+                original: tokens.sum(checkpoint.covers.iter().copied()),
+                covers: checkpoint.covers.len() as u32,
+                created,
+                rewritten: texts.len().saturating_sub(1) as u32,
+            };
+            (checkpoint.clone(), standing)
+        };
+        checkpoints.map(of).collect()
+    }
+
+    /// An epoch and those that it followed, the newest first.
+    fn way<'l>(&'l self, epoch: &'l Epoch) -> Vec<&'l Epoch> {
+        let mut way = vec![epoch];
+        for recorded in self.recorded.iter().rev() {
+            if way.last().is_some_and(|last| last.parent == Some(recorded.epoch.id)) {
+                way.push(&recorded.epoch);
+            }
+        }
+        way
+    }
+
     /// The epochs whose run stands in a history, oldest first, and where it begins.
     fn matching(&self, keys: &[EntryKey], undone: bool) -> Vec<(&Epoch, usize)> {
         let mut runs = Runs { keys, chains: Vec::new() };
@@ -172,6 +229,14 @@ pub fn epoch_of(
         profile: String::new(),
         config: String::new(),
         at: String::new(),
+    })
+}
+
+/// What a checkpoint of the same entries says in an epoch.
+fn text_of<'e>(epoch: &'e Epoch, checkpoint: &Checkpoint) -> Option<&'e str> {
+    epoch.plan.ops.iter().find_map(|op| match op {
+        Op::Summarize(one) if one.id == checkpoint.id => Some(&*one.text),
+        _ => None,
     })
 }
 

@@ -1,0 +1,51 @@
+//! Why an order of a policy cannot be carried out.
+
+/// An order names what is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OrderError {
+    /// There is no message in this place.
+    #[error("no message {place}; `job.entries` has 1 to {count}")]
+    NoEntry {
+        /// The place.
+        place: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// There is no such checkpoint.
+    #[error("no checkpoint `{name}` stands in the prompt; {}", there(known))]
+    NoCheckpoint {
+        /// What was asked for.
+        name: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+    /// There is no such level.
+    #[error("no level {number}; there is 3 (detailed), 2 (moderate), 1 (compact), 0 (merged)")]
+    NoLevel {
+        /// The number.
+        number: u8,
+    },
+    /// The message has nothing that may be replaced.
+    #[error("message {place} has no text that may be replaced: it is pinned, a call, or reasoning")]
+    NoText {
+        /// The place.
+        place: u32,
+    },
+    /// The message has several texts.
+    #[error("message {place} has several texts; leave `with` out and each is shortened by itself")]
+    ManyTexts {
+        /// The place.
+        place: u32,
+    },
+    /// `fit` makes the whole plan.
+    #[error("`fit` makes a whole plan; beside it there may be `pin` and `warn` only")]
+    FitIsNotAlone,
+}
+
+fn there(known: &[String]) -> String {
+    match known {
+        [] => "there is none".to_owned(),
+        known => format!("there is {}", known.join(", ")),
+    }
+}
