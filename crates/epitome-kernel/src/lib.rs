@@ -21,12 +21,12 @@ pub use journal::{Batch, Commit, Epochs, Journal, Said, Turn};
 pub use live::{InForce, Lineage, Reconciled, epoch_of, reconcile};
 pub use nearest::nearest;
 pub use policy::{
-    Answer, Chain, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError, Rest,
-    Tracer,
+    Answer, Asked, Chain, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError,
+    Rest, Tracer,
 };
 pub use port::{
-    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Store,
-    StoreError, Summarizer, SummaryError, SummaryJob,
+    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Model,
+    ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob,
 };
 pub use size::Sizes;
 pub use thread::{Exchange, Frozen, Pin, Thread};

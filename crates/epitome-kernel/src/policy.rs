@@ -48,6 +48,12 @@ pub struct PolicyError {
     pub what: String,
 }
 
+/// A job, whichever hook it belongs to.
+pub trait Asked {
+    /// What every job says.
+    fn common_mut(&mut self) -> &mut Common;
+}
+
 /// A hook, for stubs and references.
 #[derive(Clone, Copy, Debug)]
 pub struct HookShape {
@@ -113,6 +119,12 @@ macro_rules! hooks {
                 match self { $(Self::$name(job) => &job.common),+ }
             }
         }
+
+        $(impl $(<$life>)? Asked for $job $(<$life>)? {
+            fn common_mut(&mut self) -> &mut Common {
+                &mut self.common
+            }
+        })+
 
         /// Makes decisions, hook by hook. Every hook is pure: the same job gives the same answer.
         pub trait Policy: Send + Sync {
@@ -207,6 +219,8 @@ pub struct Chain {
 struct Notes {
     memos: BTreeMap<String, String>,
     errors: Vec<PolicyError>,
+    /// Who answered each hook last.
+    winners: BTreeMap<&'static str, String>,
 }
 
 impl fmt::Debug for Chain {
@@ -218,7 +232,7 @@ impl fmt::Debug for Chain {
 impl Chain {
     /// A chain of these policies, with what each of them noted earlier, as JSON.
     pub fn new(policies: Vec<Arc<dyn Policy>>, memos: BTreeMap<String, String>) -> Self {
-        let notes = Notes { memos, errors: Vec::new() };
+        let notes = Notes { memos, ..Notes::default() };
         Self { policies, notes: Arc::new(Mutex::new(notes)), tracer: None }
     }
 
@@ -236,6 +250,11 @@ impl Chain {
     /// What the policies noted, as JSON by policy.
     pub fn memos(&self) -> BTreeMap<String, String> {
         self.notes().memos.clone()
+    }
+
+    /// The policy that answered a hook last.
+    pub fn winner(&self, hook: &str) -> Option<String> {
+        self.notes().winners.get(hook).cloned()
     }
 
     /// The errors since this was last called.
@@ -270,7 +289,11 @@ impl Rest<'_> {
                 tracer.asked(job, policy.name(), &opinion);
             }
             match opinion {
-                Ok(Some(answer)) if !everybody => return Ok(Some(answer)),
+                Ok(Some(answer)) if !everybody => {
+                    let winner = policy.name().to_owned();
+                    self.chain.notes().winners.insert(job.hook(), winner);
+                    return Ok(Some(answer));
+                }
                 Ok(_) => {}
                 Err(Halt::Ask(ask)) => return Err(Halt::Ask(ask)),
                 Err(Halt::Error(error)) => self.chain.notes().errors.push(error),

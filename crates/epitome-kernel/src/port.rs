@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::policy::ModelAsk;
 use async_trait::async_trait;
+
 use epitome_types::{
     Budget, ContentId, Entry, EntryId, Image, Passage, Style, Summary, SummaryKind, Unit,
 };
@@ -92,6 +94,30 @@ pub enum SummaryError {
     /// The model failed.
     #[error("the summariser failed: {0}")]
     Failed(String),
+}
+
+/// A language model that policies may ask, and that writes summaries.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Its name, for reports.
+    fn name(&self) -> &str;
+
+    /// What it says to a question.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot answer.
+    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError>;
+}
+
+/// A model did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the model `{model}` did not answer: {cause}")]
+pub struct ModelError {
+    /// The model.
+    pub model: String,
+    /// Why not.
+    pub cause: String,
 }
 
 /// A tool result that may be made smaller before it is first sent.

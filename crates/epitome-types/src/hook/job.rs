@@ -402,7 +402,7 @@ impl Shaped for Cause {
 }
 
 /// Reads what the messages of a history say.
-pub trait Texts {
+pub trait Texts: Sync {
     /// What a message says; `None` where there is no such message.
     fn text(&self, place: Place) -> Option<String>;
 }
