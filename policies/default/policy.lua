@@ -1,0 +1,86 @@
+--- @api 1
+--- What Epitome decides when nobody chooses. The link that is built in decides the same; this is
+--- it in Lua, to read and to start from.
+---
+--- `job.opt` are the options of the profile (`options.toml` beside this file), so the policy
+--- declares none of its own. Sizes are tokens.
+local share = require("numbers").share
+
+local policy = {}
+
+---@param job BudgetsJob
+---@return Budgets
+function policy.budgets(job)
+  local limit, opt = job.model.limit, job.opt
+  local reserve = math.min(opt.limit.reserve, share(limit, opt.limit.reserve_share))
+  return {
+    warn = share(limit, opt.trigger.warn),
+    soft = share(limit, opt.trigger.soft),
+    hard = limit - reserve,
+    target = share(limit, opt.trigger.target),
+    reserve = reserve,
+  }
+end
+
+--- Whether a call names one of these words: it brings back what left, so it is left alone.
+local function is_exempt(entry, words)
+  for _, word in ipairs(words) do
+    if entry.tool:find(word, 1, true) or (entry.args or ""):find(word, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+---@param job ArriveJob
+---@return Arrive
+function policy.arrive(job)
+  local entry, limit, opt = job.entry, job.model.limit, job.opt.arrive
+  -- A share of the limit, too: what is large for one window is little for another.
+  local too_large = math.min(opt.offload_above, share(limit, opt.offload_share))
+  if not entry.tool then
+    return { how = "keep" }
+  elseif entry.tokens > too_large then
+    return { how = "offload", most = math.min(opt.preview, share(limit, opt.preview_share)) }
+  elseif entry.tokens >= opt.digest_from and not is_exempt(entry, opt.exempt) then
+    return { how = "digest", most = share(entry.tokens, opt.digest_share) }
+  end
+  return { how = "keep" }
+end
+
+--- Whether a compression brought too little, and the prompt has hardly grown since.
+local function is_resting(job)
+  local grown = 1 + job.opt.compress.minimum_gain
+  return job.stalled ~= nil and job.tokens.total < job.stalled * grown
+end
+
+---@param job TriggerJob
+---@return boolean|Due
+function policy.trigger(job)
+  local size, bounds, cache = job.tokens.total, job.budgets, job.cache
+  if size > bounds.hard then
+    return { level = "hard", reason = "the window forces it" }
+  elseif size < bounds.soft or is_resting(job) then
+    return false
+  end
+  -- A rewrite costs the provider's cache. Below the hard bound it waits until leaving the prompt
+  -- as it is has cost as much: then it was never more than twice as dear as the best choice.
+  if cache.forgone >= cache.rewrite_cost then
+    return { level = "soft", reason = "it pays" }
+  end
+  return false
+end
+
+---@param job PlanJob
+---@return Orders
+function policy.plan(job)
+  local opt = job.opt.compress
+  local fit = {
+    op = "fit",
+    keep_recent_share = opt.keep_recent_share,
+    keep_recent_messages = opt.keep_recent_messages,
+  }
+  return { ops = { fit }, reason = "the newest messages stay" }
+end
+
+return policy

@@ -1,0 +1,184 @@
+--- Ageing: how checkpoints grow smaller as they grow older, until they become one (SPEC 3.4).
+---
+--- A checkpoint ages by its age, and before its time where all of them exceed their share. Pure
+--- arithmetic over a list of checkpoints, so that `plan` can ask beforehand what `age` will do.
+local share = require("numbers").share
+
+local ageing = {}
+
+--- `level` 0 is merged. `target`: the most tokens at that level. `of_present`: the most of what a
+--- checkpoint takes when it comes to that level. `from_age`: the age at which it comes there.
+local LEVELS = {
+  [2] = { target = 1200, of_present = 0.60, from_age = 3 },
+  [1] = { target = 800, of_present = 0.50, from_age = 6 },
+  [0] = { target = 400, of_present = 0.40 },
+}
+
+--- The most of what it stands for that a new checkpoint takes: at least half of it is removed.
+local NEW_OF_ORIGINAL = 0.50
+
+local NEW, OLDEST, MERGED = 3, 1, 0
+
+--- The level of a new checkpoint.
+ageing.NEW = NEW
+
+--- The most that a new checkpoint takes in the place of so many tokens.
+---@param original integer
+---@param opt table
+---@return integer
+function ageing.new_target(original, opt)
+  return math.min(opt.summary_max_tokens, share(original, NEW_OF_ORIGINAL))
+end
+
+--- A new checkpoint's target where `excess` is too much: it gives way, if not beyond what it would
+--- come to with age.
+---@param target integer
+---@param excess integer
+---@return integer
+function ageing.yielding(target, excess)
+  return math.max(target - math.max(excess, 0), math.min(target, LEVELS[OLDEST].target))
+end
+
+--- Starts over with one ultra-compact summary.
+---@return Rollover
+function ageing.rollover()
+  return { op = "rollover", target = LEVELS[MERGED].target }
+end
+
+--- The most that a checkpoint of so many tokens takes when it comes to a level.
+local function target_at(level, tokens)
+  return math.max(math.min(LEVELS[level].target, share(tokens, LEVELS[level].of_present)), 1)
+end
+
+--- The level that a checkpoint of this age is at.
+local function level_at(age, patience)
+  for level = OLDEST, NEW - 1 do
+    if age >= LEVELS[level].from_age * patience then
+      return level
+    end
+  end
+  return NEW
+end
+
+--- Checkpoints as they are to be written anew.
+local Draft = {}
+Draft.__index = Draft
+
+local function draft(checkpoints)
+  local self = setmetatable({ steps = {}, total = 0, list = {} }, Draft)
+  for at, checkpoint in ipairs(checkpoints) do
+    self.list[at] = {
+      id = checkpoint.id,
+      level = checkpoint.level,
+      age = checkpoint.age,
+      tokens = checkpoint.tokens,
+      present = checkpoint.tokens,
+    }
+    self.total = self.total + checkpoint.tokens
+  end
+  return self
+end
+
+--- Brings one of them to a level; the step starts from its present size, whatever was planned.
+function Draft:lower(one, level)
+  local target = target_at(level, one.present)
+  self.total = self.total - one.tokens + target
+  one.level, one.tokens = level, target
+  self.steps[one.id] = { checkpoint = one.id, to = level, target = target }
+end
+
+--- Those that are older than the compression at hand.
+function Draft:old()
+  local old = {}
+  for _, one in ipairs(self.list) do
+    if one.age > 0 then
+      old[#old + 1] = one
+    end
+  end
+  return old
+end
+
+--- By age: each comes to the level of its age.
+function Draft:by_age(patience)
+  for _, one in ipairs(self.list) do
+    local level = level_at(one.age, patience)
+    if level < one.level then
+      self:lower(one, level)
+    end
+  end
+end
+
+--- By number: no more than so many stay detailed.
+function Draft:by_number(most)
+  local detailed = {}
+  for _, one in ipairs(self.list) do
+    if one.level == NEW then
+      detailed[#detailed + 1] = one
+    end
+  end
+  for at = 1, #detailed - most do
+    self:lower(detailed[at], NEW - 1)
+  end
+end
+
+--- By share: the oldest of these come down, each as far as it must, until all fit.
+function Draft:by_share(list, least, most)
+  for _, one in ipairs(list) do
+    while self.total > most and one.level > least do
+      self:lower(one, one.level - 1)
+    end
+  end
+end
+
+--- Ages checkpoints, oldest first, as far as each can by itself without being merged. No more than
+--- `most` tokens may remain.
+local function aged(checkpoints, most, class)
+  local all = draft(checkpoints)
+  all:by_age(class.patience or 1)
+  if class.detailed then
+    all:by_number(class.detailed)
+  end
+  all:by_share(all:old(), OLDEST, most)
+  return all
+end
+
+--- Which checkpoints are written anew, smaller, and how small. Where even that leaves too much,
+--- the oldest come down to a merged one's size, each by itself. New ones stay as they are.
+---@param checkpoints Standing[]
+---@param most integer
+---@param class Class
+---@return Ageing[]
+function ageing.steps(checkpoints, most, class)
+  local all = aged(checkpoints, most, class)
+  all:by_share(all:old(), MERGED, most)
+  local steps = {}
+  for _, one in ipairs(all.list) do
+    steps[#steps + 1] = all.steps[one.id]
+  end
+  return steps
+end
+
+--- Foresees what checkpoints come to, and which of the old ones become one since ageing alone
+--- would leave more than `most`.
+---@param checkpoints Standing[]
+---@param most integer
+---@param class Class
+---@return integer total, Merge|nil merge
+function ageing.foresee(checkpoints, most, class)
+  local all = aged(checkpoints, most, class)
+  local ids, present, planned = {}, 0, 0
+  for _, one in ipairs(all:old()) do
+    if one.level <= OLDEST then
+      ids[#ids + 1] = one.id
+      present, planned = present + one.present, planned + one.tokens
+    end
+  end
+  if all.total <= most or #ids < 2 then
+    return all.total, nil
+  end
+  local target = target_at(MERGED, present)
+  local merge = { op = "merge", checkpoints = ids, target = target, to = MERGED }
+  return all.total - planned + target, merge
+end
+
+return ageing

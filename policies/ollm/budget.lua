@@ -1,0 +1,51 @@
+--- The budget: how much of the limit is there for the conversation (SPEC 3.1).
+local share = require("numbers").share
+
+local budget = {}
+
+--- What the limit leaves beside system prompt and tools.
+---@param job Common
+---@return integer
+function budget.room(job)
+  return math.max(job.model.limit - job.tokens.system - job.tokens.tools, 0)
+end
+
+--- What it leaves to the conversation when checkpoints take so much.
+---@param job Common
+---@param checkpoints integer
+---@return integer
+function budget.available(job, checkpoints)
+  return math.max(budget.room(job) - checkpoints, 0)
+end
+
+--- The bounds of a job, as sizes of the whole prompt. What triggers is the conversation beside its
+--- own part of the room, so the bounds move with system prompt and checkpoints.
+---@param job Common
+---@return Budgets
+function budget.of(job)
+  local opt, tokens = job.opt, job.tokens
+  local available = budget.available(job, tokens.checkpoints)
+  local fixed = tokens.system + tokens.tools + tokens.checkpoints
+  return {
+    warn = fixed + share(available, opt.inform_at),
+    soft = fixed + share(available, opt.compress_at),
+    hard = job.model.limit - math.min(opt.reserve, job.model.limit),
+    target = fixed + share(available, opt.fold_to),
+    reserve = opt.reserve,
+    checkpoints = share(budget.room(job), opt.checkpoint_share),
+    keep_recent = math.min(opt.preserve_recent, share(available, opt.preserve_recent_share)),
+  }
+end
+
+--- How far the limit is used up: to an emergency, to the last, or so that there is no need to worry.
+---@param job Common
+---@return "emergency"|"rollover"|nil
+function budget.alarm(job)
+  local used, limit, opt = job.tokens.total, job.model.limit, job.opt
+  if used >= share(limit, opt.rollover_at) then
+    return "rollover"
+  end
+  return used >= share(limit, opt.emergency_at) and "emergency" or nil
+end
+
+return budget

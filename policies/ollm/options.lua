@@ -1,0 +1,131 @@
+--- The options of `ollm`, with the figures that SPEC 3 gives them. Sizes are tokens, shares 0 to 1.
+return {
+  compression_enabled = {
+    type = "boolean",
+    default = true,
+    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked.",
+  },
+  compression_strategy = {
+    type = "string",
+    default = "summarize",
+    one_of = { "summarize", "truncate" },
+    doc = "What becomes of old exchanges: a checkpoint, or nothing.",
+  },
+  class_strategy = {
+    type = "boolean",
+    default = true,
+    doc = "Whether the size class chooses how hard to compress; if not, every class ages its"
+      .. " checkpoints like class 3.",
+  },
+  sizes = {
+    type = "list",
+    default = {},
+    doc = "The context sizes that the model offers, smallest first; classes are then places in"
+      .. " this list.",
+  },
+  reserve = {
+    type = "integer",
+    default = 0,
+    min = 0,
+    doc = "Tokens of the limit that are kept free for the answer.",
+  },
+  inform_at = {
+    type = "number",
+    default = 0.70,
+    min = 0,
+    max = 1,
+    doc = "Share of the available room from which on a warning is given.",
+  },
+  compress_at = {
+    type = "number",
+    default = 0.80,
+    min = 0,
+    max = 1,
+    doc = "Share of the available room from which on the conversation is compressed.",
+  },
+  emergency_at = {
+    type = "number",
+    default = 0.95,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit from which on it is compressed at once and by all means.",
+  },
+  rollover_at = {
+    type = "number",
+    default = 1.00,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit from which on it starts over, where nothing less is enough.",
+  },
+  checkpoint_share = {
+    type = "number",
+    default = 0.40,
+    min = 0,
+    max = 1,
+    doc = "The most of the limit, less system prompt and tools, that checkpoints take.",
+  },
+  preserve_recent = {
+    type = "integer",
+    default = 2048,
+    min = 0,
+    doc = "Tokens of the newest messages that stay as they are.",
+  },
+  preserve_recent_share = {
+    type = "number",
+    default = 0.30,
+    min = 0,
+    max = 1,
+    doc = "The same as a share of the available room, where that is less.",
+  },
+  preserve_users = {
+    type = "integer",
+    default = 15,
+    min = 0,
+    doc = "How many of the newest messages of the user always stay.",
+  },
+  fold_to = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "Share of the available room that older messages of the user are folded down to, once"
+      .. " `inform_at` cannot be kept without.",
+  },
+  summary_max_tokens = {
+    type = "integer",
+    default = 2000,
+    min = 1,
+    doc = "The most that a new checkpoint takes.",
+  },
+  minimum_gain = {
+    type = "number",
+    default = 0.05,
+    min = 0,
+    max = 1,
+    doc = "By what share a prompt must have grown before it is tried again after a compression"
+      .. " that brought too little.",
+  },
+  snapshots_auto = {
+    type = "boolean",
+    default = true,
+    doc = "Whether a restore point is made before a compression.",
+  },
+  snapshots_threshold = {
+    type = "number",
+    default = 0.80,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit in use from which on one is made.",
+  },
+  model_billions = {
+    type = "number",
+    default = 0,
+    min = 0,
+    doc = "Parameters of the model in billions; 0: its name says.",
+  },
+  weigh_confidence = {
+    type = "boolean",
+    default = false,
+    doc = "Whether reliability falls with the share of facts that summaries have lost.",
+  },
+}

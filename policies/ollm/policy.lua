@@ -1,0 +1,96 @@
+--- @api 1
+--- OLLM's way (SPEC 3): compress when the conversation fills its part of the room, into checkpoints
+--- that age and become one; what the user wrote stays.
+---
+--- Hooks only; what they decide by stands in the modules of this folder. Those that are missing
+--- here (`arrive` among them) are answered by the built-in policy.
+local ageing = require("ageing")
+local budget = require("budget")
+local classes = require("classes")
+local compression = require("compression")
+local reliability = require("reliability")
+local share = require("numbers").share
+
+local policy = { options = require("options") }
+
+---@param job BudgetsJob
+---@return Budgets
+function policy.budgets(job)
+  local class, bounds = classes.of(job), budget.of(job)
+  bounds.class, bounds.strategy, bounds.system = class.class, class.strategy, class.system
+  return bounds
+end
+
+--- Whether a compression brought too little, and the prompt has hardly grown since.
+---@param job TriggerJob
+local function is_resting(job)
+  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
+end
+
+--- What would be due, were compression enabled. Only a request that brings a reply is looked at:
+--- it is the first that is heard after a complete message of the assistant was added. One that is
+--- repeated or amended is not, unless the window forces it. What the provider has cached has no say.
+---@param job TriggerJob
+---@return Due|nil
+local function due(job)
+  local alarm = budget.alarm(job)
+  if alarm or job.cause == "overflow" then
+    return { level = "hard", reason = alarm or "the provider refused it" }
+  elseif job.cause == "manual" then
+    return { level = "soft", reason = "asked for" }
+  elseif job.replied and job.tokens.total >= job.budgets.soft and not is_resting(job) then
+    return { level = "soft", reason = "the conversation fills its part of the room" }
+  end
+  return nil
+end
+
+---@param job TriggerJob
+---@return boolean|Due|Passed
+function policy.trigger(job)
+  local found = due(job)
+  if found and not job.opt.compression_enabled then
+    return { skip = "disabled" }
+  end
+  return found or false
+end
+
+--- The operations and why. An emergency is met in the kernel's own way where this policy's would
+--- not be enough, and what is over the limit starts over then.
+---@param job PlanJob
+---@return Order[] ops, string reason
+local function orders(job)
+  if classes.of(job).strategy == "rollover" then
+    return { ageing.rollover() }, "a window of class 1 starts over"
+  end
+  local ops, size = compression.of(job)
+  if job.cause ~= "hard" or size < share(job.model.limit, job.opt.emergency_at) then
+    return ops, "what the model did before the recent part"
+  elseif budget.alarm(job) == "rollover" then
+    return { ageing.rollover() }, "nothing less is enough"
+  end
+  return { { op = "fit" } }, "emergency"
+end
+
+---@param job PlanJob
+---@return Orders
+function policy.plan(job)
+  local opt = job.opt
+  local ops, reason = orders(job)
+  local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
+  local snapshot = opt.snapshots_auto and (filled or job.cause == "manual")
+  return { ops = ops, reason = reason, snapshot = snapshot }
+end
+
+---@param job AgeJob
+---@return Ageing[]
+function policy.age(job)
+  return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
+end
+
+---@param job StatusJob
+---@return Status
+function policy.status(job)
+  return reliability.status(job)
+end
+
+return policy

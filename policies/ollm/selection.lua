@@ -1,0 +1,92 @@
+--- Selection: which exchanges are old enough to leave, and whose they are (SPEC 3.3).
+---
+--- What a person wrote stays as it is; what the model did, with its calls and their results,
+--- leaves. An exchange stays or leaves whole, so one in which a person wrote counts as a person's.
+local selection = {}
+
+--- An exchange that stands in the prompt in its own place.
+---@class Exchange
+---@field number integer
+---@field places integer[]
+---@field tokens integer
+---@field pinned boolean
+---@field person boolean
+
+--- The exchanges of the conversation, oldest first, without what left earlier and system prompts.
+---@param entries Columns
+---@return Exchange[]
+local function exchanges(entries)
+  local all, one = {}, nil
+  for place = 1, entries.count do
+    if entries.sent[place] > 0 and entries.role[place] ~= "system" then
+      if not one or one.number ~= entries.exchange[place] then
+        one = { number = entries.exchange[place], places = {}, tokens = 0, pinned = false }
+        all[#all + 1] = one
+      end
+      one.places[#one.places + 1] = place
+      one.tokens = one.tokens + entries.sent[place]
+      one.pinned = one.pinned or entries.pinned[place]
+      local typed = entries.role[place] == "user" and entries.speaker[place] == "human"
+      one.person = one.person or typed
+    end
+  end
+  return all
+end
+
+--- Where the preserved recent part begins. The newest exchange is always in it; of the others,
+--- pinned ones do not end it.
+---@param all Exchange[]
+---@param room integer
+---@return integer
+local function recent_from(all, room)
+  local from, sum = #all, 0
+  for at = #all, 1, -1 do
+    sum = sum + all[at].tokens
+    if at < #all and sum > room and not all[at].pinned then
+      break
+    end
+    from = at
+  end
+  return from
+end
+
+--- The places of exchanges, in order, and the tokens that they take.
+---@param list Exchange[]
+---@return integer[] places, integer tokens
+function selection.places(list)
+  local places, tokens = {}, 0
+  for _, one in ipairs(list) do
+    tokens = tokens + one.tokens
+    for _, place in ipairs(one.places) do
+      places[#places + 1] = place
+    end
+  end
+  return places, tokens
+end
+
+--- What the model did before the recent part, what the user wrote before it and before the newest
+--- messages that always stay, and the tokens of the whole conversation.
+---@param entries Columns
+---@param room integer of the recent part
+---@param users integer how many messages of the user always stay
+---@return Exchange[] work, Exchange[] asked, integer tokens
+function selection.old(entries, room, users)
+  local all = exchanges(entries)
+  local from = recent_from(all, room)
+  local work, asked, tokens, persons = {}, {}, 0, 0
+  for at = #all, 1, -1 do
+    local one = all[at]
+    tokens = tokens + one.tokens
+    persons = persons + (one.person and 1 or 0)
+    if at < from and not one.pinned then
+      if not one.person then
+        table.insert(work, 1, one)
+      elseif persons > users then
+        table.insert(asked, 1, one)
+      end
+    end
+  end
+  return work, asked, tokens
+end
+
+return selection
