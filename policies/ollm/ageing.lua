@@ -158,27 +158,37 @@ function ageing.steps(checkpoints, most, class)
   return steps
 end
 
---- Foresees what checkpoints come to, and which of the old ones become one since ageing alone
---- would leave more than `most`.
+--- What checkpoints come to by ageing alone.
 ---@param checkpoints Standing[]
 ---@param most integer
 ---@param class Class
----@return integer total, Merge|nil merge
-function ageing.foresee(checkpoints, most, class)
+---@return integer
+function ageing.total(checkpoints, most, class)
+  return aged(checkpoints, most, class).total
+end
+
+--- Makes one of old checkpoints: the order, and what all come to with it. Nothing where there are
+--- not several.
+---@param checkpoints Standing[]
+---@param most integer
+---@param class Class
+---@param every boolean whether all old ones take part, or those at the lowest level by then
+---@return Merge|nil merge, integer total
+function ageing.merge(checkpoints, most, class, every)
   local all = aged(checkpoints, most, class)
   local ids, present, planned = {}, 0, 0
   for _, one in ipairs(all:old()) do
-    if one.level <= OLDEST then
+    if every or one.level <= OLDEST then
       ids[#ids + 1] = one.id
       present, planned = present + one.present, planned + one.tokens
     end
   end
-  if all.total <= most or #ids < 2 then
-    return all.total, nil
+  if #ids < 2 then
+    return nil, all.total
   end
   local target = target_at(MERGED, present)
   local merge = { op = "merge", checkpoints = ids, target = target, to = MERGED }
-  return all.total - planned + target, merge
+  return merge, all.total - planned + target
 end
 
 return ageing

@@ -8,26 +8,6 @@ local share = require("numbers").share
 
 local compression = {}
 
---- Older messages of the user that must be folded, since the room cannot hold them otherwise.
----@param asked Exchange[]
----@param kept integer the conversation that would stay
----@param available integer
----@param opt table
----@return Exchange[]
-local function unaffordable(asked, kept, available, opt)
-  local fold = {}
-  if kept > share(available, opt.inform_at) then
-    for _, one in ipairs(asked) do
-      if kept <= share(available, opt.fold_to) then
-        break
-      end
-      fold[#fold + 1] = one
-      kept = kept - one.tokens
-    end
-  end
-  return fold
-end
-
 --- The checkpoints as they stand after this compression, with a new one where there is one.
 ---@param job PlanJob
 ---@param new integer its size, 0 for none
@@ -43,13 +23,13 @@ local function with_new(job, new)
   return all
 end
 
---- What the model did before the recent part: the places, the tokens that they take, and what a
---- checkpoint of them may take. Nothing where that would hardly be a gain.
+--- What leaves with these exchanges, and what a checkpoint of them may take: 0 where none is made.
+--- Nothing where the gain is not worth a compression.
 ---@param job PlanJob
----@param work Exchange[]
+---@param list Exchange[]
 ---@return integer[] places, integer freed, integer target
-local function worthwhile(job, work)
-  local places, freed = selection.places(work)
+local function leaving(job, list)
+  local places, freed = selection.places(list)
   local target = 0
   if job.opt.compression_strategy == "summarize" then
     target = math.min(ageing.new_target(freed, job.opt), job.budgets.checkpoints)
@@ -60,32 +40,83 @@ local function worthwhile(job, work)
   return places, freed, target
 end
 
---- The operations, and the size that the prompt comes to by them.
----@param job PlanJob
----@return Order[] ops, integer size
-function compression.of(job)
-  local opt, most = job.opt, job.budgets.checkpoints
-  local work, asked, kept =
-    selection.old(job.entries, job.budgets.keep_recent, opt.preserve_users)
-  local places, freed, wish = worthwhile(job, work)
-  kept = kept - freed
-
-  local checkpoints, merge = ageing.foresee(with_new(job, wish), most, classes.of(job))
-  local target = ageing.yielding(wish, checkpoints - most)
-  checkpoints = checkpoints - wish + target
-
-  local ops = { merge }
+--- Adds what becomes of messages that leave.
+---@param ops Order[]
+---@param op "summarize"|"fold_user"
+---@param places integer[]
+---@param target integer
+local function add(ops, op, places, target)
   if target > 0 then
-    ops[#ops + 1] = { op = "summarize", entries = places, target = target, level = ageing.NEW }
+    ops[#ops + 1] = { op = op, entries = places, target = target }
   elseif #places > 0 then
     ops[#ops + 1] = { op = "drop", entries = places }
   end
+end
 
-  local available = budget.available(job, checkpoints)
-  places, freed = selection.places(unaffordable(asked, kept, available, opt))
-  if #places > 0 then
-    target = ageing.new_target(freed, opt)
-    ops[#ops + 1] = { op = "fold_user", entries = places, target = target }
+--- Whether a conversation of this size would soon have to be compressed again.
+---@param job PlanJob
+---@param kept integer
+---@param checkpoints integer
+local function is_crowded(job, kept, checkpoints)
+  return kept > share(budget.available(job, checkpoints), job.opt.keep_at_most)
+end
+
+--- What all checkpoints come to with a new one that may take `wish`, what it may really take, and
+--- the order to merge old ones where there is too little room: for the checkpoints themselves, or
+--- for the conversation beside them.
+---@param job PlanJob
+---@param wish integer
+---@param kept integer
+---@return integer total, integer target, Merge|nil merge
+local function making_room(job, wish, kept)
+  local most, class = job.budgets.checkpoints, classes.of(job)
+  local all = with_new(job, wish)
+  local total, merge = ageing.total(all, most, class), nil
+  local crowded = is_crowded(job, kept, total)
+  if crowded or total > most then
+    merge, total = ageing.merge(all, most, class, crowded)
+  end
+  local target = ageing.yielding(wish, total - most)
+  return total - wish + target, target, merge
+end
+
+--- The oldest of these messages of the user without which no more than `most` tokens are kept.
+---@param asked Exchange[]
+---@param kept integer
+---@param most integer
+---@return Exchange[]
+local function beyond(asked, kept, most)
+  local list = {}
+  for _, one in ipairs(asked) do
+    if kept <= most then
+      break
+    end
+    list[#list + 1] = one
+    kept = kept - one.tokens
+  end
+  return list
+end
+
+--- The operations, and the size that the prompt comes to by them. What the model did before the
+--- recent part leaves. Where that leaves too little room, checkpoints are merged; and where that is
+--- not enough, older messages of the user are folded.
+---@param job PlanJob
+---@return Order[] ops, integer size
+function compression.of(job)
+  local opt = job.opt
+  local work, asked, kept =
+    selection.old(job.entries, job.budgets.keep_recent, opt.preserve_users)
+
+  local places, freed, wish = leaving(job, work)
+  kept = kept - freed
+  local checkpoints, target, merge = making_room(job, wish, kept)
+  local ops = { merge }
+  add(ops, "summarize", places, target)
+
+  if is_crowded(job, kept, checkpoints) then
+    local most = share(budget.available(job, checkpoints), opt.fold_to)
+    places, freed, target = leaving(job, beyond(asked, kept, most))
+    add(ops, "fold_user", places, target)
     kept, checkpoints = kept - freed, checkpoints + target
   end
   return ops, job.tokens.system + job.tokens.tools + checkpoints + kept

@@ -83,13 +83,20 @@ return {
     min = 0,
     doc = "How many of the newest messages of the user always stay.",
   },
+  keep_at_most = {
+    type = "number",
+    default = 0.65,
+    min = 0,
+    max = 1,
+    doc = "Share of the available room that may be in use after a compression; else checkpoints are"
+      .. " merged, and then older messages of the user are folded.",
+  },
   fold_to = {
     type = "number",
     default = 0.50,
     min = 0,
     max = 1,
-    doc = "Share of the available room that older messages of the user are folded down to, once"
-      .. " `inform_at` cannot be kept without.",
+    doc = "Share of the available room that they are folded down to.",
   },
   summary_max_tokens = {
     type = "integer",
