@@ -72,18 +72,19 @@ end
 ---@return Exchange[] work, Exchange[] asked, integer tokens
 function selection.old(entries, room, users)
   local all = exchanges(entries)
-  local from = recent_from(all, room)
-  local work, asked, tokens, persons = {}, {}, 0, 0
-  for at = #all, 1, -1 do
-    local one = all[at]
+  local from, tokens, newer = recent_from(all, room), 0, 0
+  for _, one in ipairs(all) do
     tokens = tokens + one.tokens
-    persons = persons + (one.person and 1 or 0)
-    if at < from and not one.pinned then
-      if not one.person then
-        table.insert(work, 1, one)
-      elseif persons > users then
-        table.insert(asked, 1, one)
-      end
+    newer = newer + (one.person and 1 or 0)
+  end
+  local work, asked = {}, {}
+  for at = 1, from - 1 do
+    local one = all[at]
+    newer = newer - (one.person and 1 or 0)
+    if one.person and not one.pinned and newer >= users then
+      asked[#asked + 1] = one
+    elseif not one.person and not one.pinned then
+      work[#work + 1] = one
     end
   end
   return work, asked, tokens
