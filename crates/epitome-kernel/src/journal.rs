@@ -4,6 +4,8 @@
 //! so a rewind, a fork and an edited history are branches by construction, and what two sessions
 //! share is recorded once. Scope comes first everywhere; nothing crosses it (HOUSE 6).
 
+use std::collections::BTreeMap;
+
 use epitome_types::{Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role};
 
 use crate::port::{Departure, StoreError};
@@ -158,4 +160,25 @@ pub trait Journal: Send + Sync {
     ///
     /// When the store cannot be read.
     fn rent(&self, scope: &str, session: &str) -> Result<f64, StoreError>;
+
+    /// What policies noted of a session, as JSON by the policy's name; empty where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError>;
+
+    /// Records what policies noted of a session, in the place of all that they noted before. It
+    /// leaves [`Journal::seen`] as it is: a note changes no prompt.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] for a session that recorded no message, or when the store cannot
+    /// be written.
+    fn note(
+        &self,
+        scope: &str,
+        session: &str,
+        memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError>;
 }

@@ -86,8 +86,8 @@ pub trait Archive: Journal {
     fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
 
     /// Deletes a session for good: the messages that it recorded and no other session or snapshot
-    /// leads to, their texts, its snapshots, and its epochs unless all that they cover stays. Gives
-    /// how many messages went.
+    /// leads to, their texts, its snapshots, what policies noted of it, and its epochs unless all
+    /// that they cover stays. Gives how many messages went.
     ///
     /// # Errors
     ///
@@ -95,8 +95,9 @@ pub trait Archive: Journal {
     fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
 
     /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
-    /// pieces in the index, and the epochs whose summaries may quote it. Its place stays, as a
-    /// tombstone (SPEC 2.1). Gives how many epochs went.
+    /// pieces in the index, the epochs whose summaries may quote it, and what policies noted of
+    /// the sessions that may have led through it. Its place stays, as a tombstone (SPEC 2.1).
+    /// Gives how many epochs went.
     ///
     /// # Errors
     ///

@@ -119,6 +119,25 @@ impl Lineage {
         holds || !recorded
     }
 
+    /// The sessions that may have led through a message that says this: those that recorded or lead
+    /// to (`heads`) any message of a tree that holds one. Where a session went back to another
+    /// branch, nothing tells where it was before.
+    pub(crate) fn hearers(&self, key: EntryKey, heads: &[(i64, i64)]) -> FxHashSet<i64> {
+        let mut roots: FxHashMap<i64, i64> = FxHashMap::default();
+        let mut told = FxHashSet::default();
+        for knot in &self.knots {
+            let root = knot.parent.and_then(|parent| roots.get(&parent)).copied();
+            let root = root.unwrap_or(knot.id);
+            roots.insert(knot.id, root);
+            told.extend((knot.key == key).then_some(root));
+        }
+        let recorded = self.knots.iter().map(|knot| (knot.id, knot.session));
+        let heard = |(message, session)| {
+            roots.get(&message).filter(|root| told.contains(root)).map(|_| session)
+        };
+        recorded.chain(heads.iter().copied()).filter_map(heard).collect()
+    }
+
     /// Visits every place where a run is recorded.
     fn runs(&self, run: &Covered, visit: &mut impl FnMut(&[usize])) {
         for (at, knot) in self.knots.iter().enumerate() {
@@ -213,6 +232,22 @@ mod tests {
     fn what_others_lead_to_stays() {
         check(7, &[(4, 9)], &[], &[(1, 8), (2, 8), (3, 9), (4, 9)]);
         check(8, &[(5, 3)], &[6], &[(5, 3)]);
+    }
+
+    #[track_caller]
+    fn check_hearers(name: u8, heads: &[(i64, i64)], expected: &[i64]) {
+        let tree = tree(&[(1, 0, 7, b'a'), (2, 1, 7, b'b'), (3, 1, 8, b'c'), (4, 0, 9, b'd')]);
+        let mut found: Vec<i64> = tree.hearers(key(name), heads).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn whoever_is_in_the_same_tree_may_have_heard_it() {
+        check_hearers(b'b', &[], &[7, 8]);
+        check_hearers(b'b', &[(3, 5), (4, 6)], &[5, 7, 8]);
+        check_hearers(b'd', &[(1, 5), (4, 6)], &[6, 9]);
+        check_hearers(b'x', &[(1, 5)], &[]);
     }
 
     #[test]

@@ -232,6 +232,11 @@ impl Shelf {
             *of != key
         });
         let tree = self.lineage();
+        for session in tree.hearers(key, &self.needed()) {
+            if let Some(session) = self.sessions.get_mut(&session) {
+                session.memos.clear();
+            }
+        }
         let before = self.epochs.len();
         let mut quoting: Vec<Recorded> = Vec::new();
         self.epochs.retain(|(_, recorded)| {

@@ -3,6 +3,7 @@
 //! Invariant: whatever may be refused is checked before anything changes. Called through
 //! [`Journal`].
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use epitome_kernel::types::{
@@ -104,6 +105,26 @@ impl Journal for Memory {
 
     fn rent(&self, scope: &str, name: &str) -> Result<f64, StoreError> {
         Ok(self.read(scope, |shelf| shelf.session(name).map_or(0.0, |(_, session)| session.rent)))
+    }
+
+    fn memos(&self, scope: &str, name: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        let of = |(_, session): (SessionId, &Session)| session.memos.clone();
+        Ok(self.read(scope, |shelf| shelf.session(name).map(of).unwrap_or_default()))
+    }
+
+    fn note(
+        &self,
+        scope: &str,
+        name: &str,
+        memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let id = shelf.named(name)?;
+            if let Some(session) = shelf.sessions.get_mut(&id) {
+                session.memos.clone_from(memos);
+            }
+            Ok(())
+        })
     }
 }
 

@@ -69,6 +69,7 @@ struct Session {
     info: SessionInfo,
     rent: f64,
     used: u64,
+    memos: BTreeMap<String, String>,
 }
 
 impl Memory {

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::fail::Fail;
 use super::ledger::{BRANCH, EPOCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
 use super::session::SessionId;
-use super::{remove, shelf, tree};
+use super::{memo, remove, shelf, tree};
 use crate::content;
 use crate::lineage::{Estate, Lineage};
 
@@ -23,6 +23,7 @@ pub(crate) fn session(
     let (doomed, _) = super::session::named(connection, Some(ledger.scope), name)?;
     remove::rows(connection, ledger, &SNAPSHOT, "session = ?2", params![name])?;
     ledger.delete(connection, &SESSION, doomed)?;
+    memo::forget(connection, ledger, doomed)?;
     let before = remove::lineage(connection, ledger.scope)?;
     let estate = before.estate(doomed, &needed(connection, ledger.scope)?);
     let after = before.after(&estate);
@@ -37,8 +38,11 @@ pub(crate) fn session(
     Ok(u32::try_from(estate.gone.len()).unwrap_or(u32::MAX))
 }
 
-/// The messages that sessions and snapshots lead to.
-fn needed(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<(i64, SessionId)>> {
+/// The messages that sessions and snapshots lead to, each with its session.
+pub(crate) fn needed(
+    connection: &Connection,
+    scope: i64,
+) -> rusqlite::Result<Vec<(i64, SessionId)>> {
     let heads: Vec<([u8; 16], SessionId)> = connection
         .prepare_cached(
             "SELECT head, id FROM session WHERE scope = ?1

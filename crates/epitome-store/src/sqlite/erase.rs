@@ -9,8 +9,9 @@ use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
-use super::{epoch, remove, tree};
+use super::{delete, epoch, memo, remove, tree};
 use crate::content;
+use crate::lineage::Lineage;
 
 /// Erases all messages that say this; gives how many epochs went.
 pub(crate) fn message(
@@ -41,7 +42,11 @@ pub(crate) fn message(
         gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
     }
     remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
-    let (went, quoting) = epochs(connection, ledger, key)?;
+    let tree = remove::lineage(connection, scope)?;
+    for session in tree.hearers(key, &delete::needed(connection, scope)?) {
+        memo::forget(connection, ledger, session)?;
+    }
+    let (went, quoting) = epochs(connection, ledger, &tree, key)?;
     gone.extend(quoting);
     let needed = needed(connection, scope)?;
     for &id in gone.difference(&needed) {
@@ -57,9 +62,9 @@ pub(crate) fn message(
 fn epochs(
     connection: &Connection,
     ledger: &mut Ledger,
+    tree: &Lineage,
     key: EntryKey,
 ) -> Result<(u32, FxHashSet<ContentId>), Fail> {
-    let tree = remove::lineage(connection, ledger.scope)?;
     let (mut went, mut texts) = (0, FxHashSet::default());
     for (row, _, epoch) in remove::epochs(connection, ledger.scope)? {
         if tree.may_hold(&epoch.covered, key) {

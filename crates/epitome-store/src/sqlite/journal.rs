@@ -3,13 +3,15 @@
 //! Invariant: what a request adds is one transaction; nothing here reads what did not change.
 //! Called through [`Journal`].
 
+use std::collections::BTreeMap;
+
 use epitome_kernel::types::{Chain, EntryKey, Epoch, Mark, Rewrite};
 use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::fail::Fail;
 use super::ledger::Ledger;
-use super::{Sqlite, epoch, mark, session, shelf, tree};
+use super::{Sqlite, epoch, mark, memo, session, shelf, tree};
 use crate::batch;
 
 impl Journal for Sqlite {
@@ -90,6 +92,28 @@ impl Journal for Sqlite {
         self.read(|connection| {
             let Some(scope) = number(connection, scope)? else { return Ok(0.0) };
             Ok(session::rent(connection, scope, name)?.unwrap_or_default())
+        })
+    }
+
+    fn memos(&self, scope: &str, name: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read(|connection| {
+            let Some(scope) = number(connection, scope)? else { return Ok(BTreeMap::new()) };
+            match session::find(connection, scope, name)? {
+                Some((session, _)) => Ok(memo::of_session(connection, scope, session)?),
+                None => Ok(BTreeMap::new()),
+            }
+        })
+    }
+
+    fn note(
+        &self,
+        scope: &str,
+        name: &str,
+        memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+            Ok(memo::replace(connection, ledger, session, memos)?)
         })
     }
 }

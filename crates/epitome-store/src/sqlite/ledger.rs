@@ -71,11 +71,12 @@ pub(crate) const SNAPSHOT: Table = table!(
     "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
 );
 pub(crate) const ERASED: Table = table!("erased", "key", "?2");
+pub(crate) const MEMO: Table = table!("memo", "session, policy, memo", "?2, ?3, ?4");
 
 /// All of them.
-pub(crate) const TABLES: [&Table; 12] = [
+pub(crate) const TABLES: [&Table; 13] = [
     &BLOB, &HELD, &RAW, &PASSAGE, &BRANCH, &MESSAGE, &SESSION, &REWRITE, &EPOCH, &MARK, &SNAPSHOT,
-    &ERASED,
+    &ERASED, &MEMO,
 ];
 
 /// What a scope holds, in two numbers, and how often it was written.

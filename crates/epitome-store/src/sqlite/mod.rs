@@ -13,6 +13,7 @@ mod fulltext;
 mod journal;
 mod ledger;
 mod mark;
+mod memo;
 mod remove;
 mod schema;
 mod search;

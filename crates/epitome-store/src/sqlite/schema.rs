@@ -17,7 +17,7 @@ const APPLICATION: i64 = 0x4570_6974;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -196,6 +196,14 @@ const MIGRATIONS: [&str; 2] = [
         key BLOB NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX erased_key ON erased (scope, key);",
+    // What policies noted of a session: JSON that only its policy reads.
+    "CREATE TABLE memo (
+        scope INTEGER NOT NULL,
+        session INTEGER NOT NULL,
+        policy TEXT NOT NULL,
+        memo TEXT NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX memo_policy ON memo (scope, session, policy);",
 ];
 
 /// The version that gave scopes a ledger.

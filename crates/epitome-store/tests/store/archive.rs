@@ -7,7 +7,7 @@ use epitome_store::{Memory, Sqlite};
 
 use crate::common::{Chars, each_archive};
 use crate::talk::{
-    SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say, snapshot,
+    SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say, snapshot,
 };
 
 fn names(store: &dyn Archive, skip: usize, most: usize, trashed: bool) -> Vec<String> {
@@ -163,6 +163,12 @@ fn what_was_erased_does_not_come_back() {
         let mut quoted = snapshot("s", "one", Purpose::Rollback, &["a", secret]);
         quoted.epoch = Some(with.id);
         store.snap(SCOPE, &quoted, 5).unwrap();
+        let quoting = memos(&[("default", r#"{"last":"hunter2"}"#)]);
+        store.append(SCOPE, "two", &batch(&["a"], &["b"])).unwrap();
+        store.append(SCOPE, "three", &batch(&[], &["x"])).unwrap();
+        for session in ["one", "two", "three"] {
+            store.note(SCOPE, session, &quoting).unwrap();
+        }
 
         assert_eq!(store.erase(SCOPE, key(secret)).unwrap(), 1);
 
@@ -172,6 +178,10 @@ fn what_was_erased_does_not_come_back() {
         assert_eq!(store.session(SCOPE, "one").unwrap().title, "");
         assert_eq!(store.rewrites(SCOPE, &[key(secret)]).unwrap(), []);
         assert_eq!(store.snapshots(SCOPE, None).unwrap()[0].epoch, None);
+        // The second session may have gone back from there; the third was never near it.
+        for (session, noted) in [("one", &memos(&[])), ("two", &memos(&[])), ("three", &quoting)] {
+            assert_eq!(&store.memos(SCOPE, session).unwrap(), noted, "{session}");
+        }
         assert_eq!(store.seen(SCOPE).unwrap(), 3);
         assert_eq!(found(store, "hunter2 password"), ["a"]);
         assert_eq!(original(store, secret), None);
@@ -215,6 +225,9 @@ fn a_deleted_session_leaves_what_others_need() {
         store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &["a"]), 5).unwrap();
         store.snap(SCOPE, &snapshot("s2", "two", Purpose::Recovery, &["a", "b"]), 5).unwrap();
         store.keep(SCOPE, &departure(&["d"])).unwrap();
+        let (ones, twos) = (memos(&[("default", "1")]), memos(&[("default", "2")]));
+        store.note(SCOPE, "one", &ones).unwrap();
+        store.note(SCOPE, "two", &twos).unwrap();
 
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 2);
 
@@ -236,6 +249,8 @@ fn a_deleted_session_leaves_what_others_need() {
         // The name is free again, and the history too.
         store.append(SCOPE, "one", &batch(&["a", "b"], &["c"])).unwrap();
         assert_eq!(store.session(SCOPE, "one").unwrap().turns, 1);
+        assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[]));
+        assert_eq!(store.memos(SCOPE, "two").unwrap(), twos);
         assert_eq!(store.delete(SCOPE, "two").unwrap(), 1);
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 3);
         assert_eq!(store.known(SCOPE, &chains(&["a"])).unwrap(), None);

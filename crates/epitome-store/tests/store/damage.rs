@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say, snapshot,
+    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say, snapshot,
 };
 
 /// Damages that are tried of each kind.
@@ -41,6 +41,7 @@ fn filled() -> (TempDir, PathBuf) {
     store.index(SCOPE, &chains(&HISTORY[..2]), &departure(&HISTORY[..2])).unwrap();
     store.erase(SCOPE, key("another way")).unwrap();
     store.trash(SCOPE, "two", true).unwrap();
+    store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
     drop(store);
     assert!(!path.with_extension("db-wal").exists());
     (folder, path)
@@ -62,6 +63,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.snapshots(SCOPE, None)?),
         format!("{:?}", store.unindexed(SCOPE, 99)?),
         format!("{:?}", store.rent(SCOPE, "one")?),
+        format!("{:?}", store.memos(SCOPE, "one")?),
     ];
     for text in HISTORY {
         let id = ContentId::of(text).to_string();
@@ -192,6 +194,8 @@ fn losses_are_named() {
         ("UPDATE session SET title = 'x' WHERE name = 'one'", "the records are not those"),
         ("UPDATE scope SET seen = 77", "the records are not those that were written"),
         ("DELETE FROM snapshot", "the records are not those that were written"),
+        ("DELETE FROM memo WHERE policy = 'other'", "the records are not those that were written"),
+        ("UPDATE memo SET memo = '{}'", "the records are not those that were written"),
         ("UPDATE passage SET start = 3", "does not stand in its original"),
         ("UPDATE rewrite SET text = zeroblob(16)", "is sent as is missing"),
         ("DROP INDEX message_place", "the tables are not as"),
@@ -226,6 +230,9 @@ fn check_erased(secret: &str) {
     store.append(SCOPE, "one", &first).unwrap();
     let with = epoch(&["before", secret], "he told hunter2");
     store.commit(SCOPE, "one", &with, &departure(&["before", secret]), 0).unwrap();
+    let (first, second) = (r#"{"said":"he told hunter2"}"#, r#"{"said":"my password"}"#);
+    store.note(SCOPE, "one", &memos(&[("default", first)])).unwrap();
+    store.note(SCOPE, "one", &memos(&[("default", second)])).unwrap();
     for number in 0..50 {
         let name = format!("filler {number}");
         say(&store, &name, &[], &[&name]);

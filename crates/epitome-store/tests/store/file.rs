@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use crate::common::{Chars, Conversation};
-use crate::talk::{SCOPE, batch, chain, epoch, key, say};
+use crate::talk::{SCOPE, batch, chain, epoch, key, memos, say};
 use epitome_kernel::types::Mark;
 use epitome_kernel::{Commit, Departure, Journal, Store, StoreError};
 use epitome_store::Archive;
@@ -91,7 +91,7 @@ fn a_newer_store_is_refused_untouched() {
     let before = std::fs::read(&path).unwrap();
     for open in [Sqlite::open, Sqlite::open_existing] {
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 999, known: 2 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 3 }), "{error}");
     }
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -197,32 +197,68 @@ fn text_is_stored_once() {
     assert_eq!(copies, 2 + 1);
 }
 
+/// Takes a store back to the schema of an earlier version.
+fn take_back(path: &Path, version: u32) {
+    let raw = Connection::open(path).unwrap();
+    let drop_tables = |tables: &[&str]| {
+        for table in tables {
+            raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+        }
+    };
+    drop_tables(&["memo"]);
+    if version == 1 {
+        drop_tables(&[
+            "held", "raw", "branch", "message", "session", "rewrite", "epoch", "mark", "snapshot",
+            "erased", "damage",
+        ]);
+        raw.execute_batch("DROP INDEX passage_original").unwrap();
+        for column in ["seen", "used", "indexed", "records", "sum"] {
+            raw.execute_batch(&format!("ALTER TABLE scope DROP COLUMN {column}")).unwrap();
+        }
+    }
+    raw.pragma_update(None, "user_version", version).unwrap();
+}
+
 #[test]
 fn an_older_store_becomes_a_journal() {
-    let (folder, path) = place();
+    for version in [1, 2] {
+        let (_folder, path) = place();
+        let store = Sqlite::open(&path).unwrap();
+        store.keep("a", &one("the lighthouse")).unwrap();
+        drop(store);
+        take_back(&path, version);
+        let store = Sqlite::open_existing(&path).unwrap();
+        assert_eq!(found(&store, "lighthouse"), ["the lighthouse"], "{version}");
+        say(&store, "one", &[], &["a", "b"]);
+        store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
+        assert_eq!(store.verify(false).unwrap(), [], "{version}");
+        assert_eq!(store.delete(SCOPE, "one").unwrap(), 2, "{version}");
+        assert_eq!(store.verify(false).unwrap(), [], "{version}");
+    }
+}
+
+#[test]
+fn an_older_journal_keeps_all_that_it_holds() {
+    let (_folder, path) = place();
     let store = Sqlite::open(&path).unwrap();
-    store.keep("a", &one("the lighthouse")).unwrap();
-    drop(store);
-    // As the first version left it: without the journal's tables and columns.
-    let raw = Connection::open(&path).unwrap();
-    for table in [
-        "held", "raw", "branch", "message", "session", "rewrite", "epoch", "mark", "snapshot",
-        "erased", "damage",
-    ] {
-        raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
-    }
-    raw.execute_batch("DROP INDEX passage_original").unwrap();
-    for column in ["seen", "used", "indexed", "records", "sum"] {
-        raw.execute_batch(&format!("ALTER TABLE scope DROP COLUMN {column}")).unwrap();
-    }
-    raw.pragma_update(None, "user_version", 1).unwrap();
-    drop(raw);
-    let store = Sqlite::open_existing(&path).unwrap();
-    assert_eq!(found(&store, "lighthouse"), ["the lighthouse"]);
     say(&store, "one", &[], &["a", "b"]);
-    assert_eq!(store.delete(SCOPE, "one").unwrap(), 2);
+    store.commit(SCOPE, "one", &epoch(&["a", "b"], "s"), &Departure::default(), 0).unwrap();
+    let before = store.session(SCOPE, "one").unwrap();
+    drop(store);
+    take_back(&path, 2);
+    let store = Sqlite::open_existing(&path).unwrap();
     assert_eq!(store.verify(false).unwrap(), []);
-    drop(folder);
+    assert_eq!(store.session(SCOPE, "one").unwrap(), before);
+    assert_eq!(
+        store.history(SCOPE, chain(&["a", "b"]), 0, 9).unwrap(),
+        batch(&[], &["a", "b"]).said
+    );
+    assert_eq!(store.seen(SCOPE).unwrap(), 1);
+    store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
+    drop(store);
+    let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[("default", "{}")]));
+    assert_eq!(store.verify(false).unwrap(), []);
 }
 
 #[test]

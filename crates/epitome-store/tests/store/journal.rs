@@ -5,7 +5,7 @@ use epitome_kernel::{Commit, Departure, StoreError};
 use epitome_store::Archive;
 
 use crate::common::each_archive;
-use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, say};
+use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say};
 
 #[track_caller]
 fn check_known(store: &dyn Archive, texts: &[&str], expected: Option<(usize, &str)>) {
@@ -236,6 +236,31 @@ fn pins_hold_in_the_whole_scope() {
         let error = store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap_err();
         assert!(error.to_string().contains("is not pinned"), "{error}");
         assert_eq!(store.epochs("elsewhere", &[]).unwrap().pins, []);
+    });
+}
+
+#[test]
+fn what_policies_noted_is_replaced_whole() {
+    each_archive(|store| {
+        let first = memos(&[("default", r#"{"turns":1}"#), ("watermark", r#"{"at":"e7"}"#)]);
+        let error = store.note(SCOPE, "one", &first).unwrap_err();
+        assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
+        say(store, "one", &[], &["a"]);
+        say(store, "two", &["a"], &["b"]);
+        assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[]));
+        let second = memos(&[("watermark", r#"{"at":"e9"}"#), ("tiered", "{}")]);
+        for (told, expected) in [(&first, 2), (&first, 2), (&second, 2), (&memos(&[]), 0)] {
+            store.note(SCOPE, "one", told).unwrap();
+            let found = store.memos(SCOPE, "one").unwrap();
+            assert_eq!((found.len(), &found), (expected, told));
+        }
+        store.note(SCOPE, "one", &second).unwrap();
+        assert_eq!(store.memos(SCOPE, "two").unwrap(), memos(&[]));
+        assert_eq!(store.memos(SCOPE, "none").unwrap(), memos(&[]));
+        assert_eq!(store.memos("elsewhere", "one").unwrap(), memos(&[]));
+        assert_eq!(store.seen(SCOPE).unwrap(), 0, "no prompt is another one by that");
+        let error = store.note(SCOPE, "on", &first).unwrap_err();
+        assert!(error.to_string().contains("did you mean `one`?"), "{error}");
     });
 }
 

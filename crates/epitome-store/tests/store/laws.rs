@@ -11,7 +11,7 @@ use proptest::sample::Index;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, rewrite, snapshot,
+    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, snapshot,
 };
 
 /// What may be said: few texts, so that histories meet.
@@ -55,6 +55,10 @@ enum Act {
         session: usize,
         trashed: bool,
     },
+    Note {
+        session: usize,
+        policies: usize,
+    },
     Index {
         most: usize,
     },
@@ -84,6 +88,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
             1 => (session(), any::<Index>(), any::<bool>())
                 .prop_map(|(session, at, automatic)| Act::Snap { session, at, automatic }),
             1 => (session(), any::<bool>()).prop_map(|(session, trashed)| Act::Trash { session, trashed }),
+            2 => (session(), 0_usize..4).prop_map(|(session, policies)| Act::Note { session, policies }),
             2 => (1_usize..4).prop_map(|most| Act::Index { most }),
             1 => (0..TEXTS.len()).prop_map(|text| Act::Erase { text }),
             1 => session().prop_map(|session| Act::Delete { session }),
@@ -156,6 +161,12 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             shown(&store.snap(SCOPE, &snapshot, 1))
         }
         Act::Trash { session, trashed } => shown(&store.trash(SCOPE, SESSIONS[*session], *trashed)),
+        Act::Note { session, policies } => {
+            let memo = format!("{{\"count\":{}}}", told.count);
+            let notes = [("default", memo.as_str()), ("other", "{}"), ("third", "[]")];
+            let notes = &notes[..*policies];
+            shown(&store.note(SCOPE, SESSIONS[*session], &memos(notes)))
+        }
         Act::Index { most } => {
             let open = store.unindexed(SCOPE, *most).unwrap();
             let chains: Vec<Chain> = open.iter().map(|(_, said)| said.chain).collect();
@@ -212,6 +223,7 @@ fn portrait(store: &(impl Archive + Store), told: &Told) -> Vec<String> {
     for session in SESSIONS {
         told_all.push(format!("{:?}", store.epochs_of(SCOPE, session)));
         told_all.push(format!("{:?}", store.rent(SCOPE, session)));
+        told_all.push(format!("{:?}", store.memos(SCOPE, session)));
     }
     for history in &told.histories {
         told_all.push(format!("{:?}", store.known(SCOPE, &chains(history))));

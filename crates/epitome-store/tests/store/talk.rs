@@ -1,5 +1,7 @@
 //! Messages, batches and epochs for the tests of the journal.
 
+use std::collections::BTreeMap;
+
 use epitome_kernel::types::{
     Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, Op, PartId,
     Plan, Purpose, Rewrite, Role, Snapshot,
@@ -72,6 +74,11 @@ pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
 /// Records a request.
 pub(crate) fn say(store: &(impl Journal + ?Sized), session: &str, before: &[&str], new: &[&str]) {
     store.append(SCOPE, session, &batch(before, new)).unwrap();
+}
+
+/// What policies noted.
+pub(crate) fn memos(notes: &[(&str, &str)]) -> BTreeMap<String, String> {
+    notes.iter().map(|(policy, memo)| ((*policy).into(), (*memo).into())).collect()
 }
 
 /// An epoch over a run.
