@@ -257,6 +257,11 @@ impl Chain {
         self.notes().winners.get(hook).cloned()
     }
 
+    /// Takes note of an error that came up beside the hooks.
+    pub fn note(&self, error: PolicyError) {
+        self.notes().errors.push(error);
+    }
+
     /// The errors since this was last called.
     pub fn take_errors(&self) -> Vec<PolicyError> {
         std::mem::take(&mut self.notes().errors)

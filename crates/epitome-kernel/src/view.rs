@@ -136,6 +136,11 @@ impl View<'_> {
         sizes.request(messages.sum())
     }
 
+    /// The size of an entry as it is sent; 0 where it left.
+    pub fn sent(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
+        if self.keeps(id) { self.entry_size(sizes, id) } else { 0 }
+    }
+
     fn entry_size(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
         let rewrites = self.rewrites_of(id);
         rewrites.fold(sizes.entry(id), |size, (&part, text)| {

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hook::Found;
 use crate::{Cause, OpReport, Purpose};
 
 /// Something that happened to a session.
@@ -79,6 +80,11 @@ pub enum Happened {
         policy: String,
         /// What.
         text: String,
+    },
+    /// A text says something of a goal.
+    GoalFound {
+        /// What.
+        goal: Found,
     },
     /// A policy pinned a message.
     Pinned {

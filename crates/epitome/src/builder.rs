@@ -2,18 +2,25 @@
 //!
 //! Invariant: building cannot fail and touches nothing. Called by hosts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome_extract::{Digests, Extractive};
-use epitome_kernel::{Counter, Digester, Store, Summarizer};
+use epitome_kernel::{Chain, Counter, Digester, Model, Policy, Store, Summarizer, Tracer};
+use epitome_plan::Builtin;
 use epitome_store::Archive;
 use epitome_types::Style;
+use epitome_types::hook::Budgets;
 use epitome_wire::Format;
 
 use crate::compressor::Compressor;
+use crate::council::Council;
 use crate::profile::Profile;
 use crate::session::{Clock, Session, system_time};
 use crate::target::{Target, Window};
+
+/// What the policy that answers last is called.
+pub(crate) const BUILTIN: &str = "builtin";
 
 /// Who counts.
 #[derive(Default)]
@@ -39,6 +46,10 @@ pub struct Builder {
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
     pub(crate) digester: Box<dyn Digester>,
     pub(crate) clock: Clock,
+    pub(crate) policies: Vec<Arc<dyn Policy>>,
+    pub(crate) llm: Option<Arc<dyn Model>>,
+    pub(crate) mode: Option<String>,
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl Default for Builder {
@@ -54,6 +65,10 @@ impl Default for Builder {
             store: None,
             digester: Box::new(Digests::default()),
             clock: Arc::new(system_time),
+            policies: Vec::new(),
+            llm: None,
+            mode: None,
+            tracer: None,
         }
     }
 }
@@ -154,6 +169,35 @@ impl Builder {
         self
     }
 
+    /// Adds a policy of the host's own, behind those already added and before the profile's: the
+    /// first that has an opinion decides.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// The language model that policies may ask. Without one none is asked.
+    #[must_use]
+    pub fn llm(mut self, model: impl Model + 'static) -> Self {
+        self.llm = Some(Arc::new(model));
+        self
+    }
+
+    /// The mode that policies are told of (`developer`, `planning`, ...).
+    #[must_use]
+    pub fn mode(mut self, mode: &str) -> Self {
+        self.mode = Some(mode.to_owned());
+        self
+    }
+
+    /// Has the policies watched while they are asked.
+    #[must_use]
+    pub fn tracer(mut self, tracer: impl Tracer + 'static) -> Self {
+        self.tracer = Some(Arc::new(tracer));
+        self
+    }
+
     /// The compressor of single conversations.
     pub fn build(self) -> Compressor {
         Compressor { settings: self.settled() }
@@ -172,9 +216,22 @@ impl Builder {
         if let (Counting::Default, Some(model)) = (&self.counting, &self.profile.model) {
             self.counting = Counting::Model(model.clone());
         }
+        let builtin = Builtin::new(BUILTIN, self.profile.builtin());
+        self.policies.push(Arc::new(builtin));
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));
         }
         self
+    }
+
+    /// The bounds of a prompt where policies leave them open, in tokens.
+    pub(crate) fn bounds(&self, limit: u64) -> Budgets {
+        Builtin::new(BUILTIN, self.profile.builtin()).bounds(limit)
+    }
+
+    /// Whoever decides, with what was noted earlier.
+    pub(crate) fn council(&self, memos: BTreeMap<String, String>) -> Council {
+        let chain = Chain::new(self.policies.clone(), memos).traced(self.tracer.clone());
+        Council { chain, model: self.llm.clone() }
     }
 }

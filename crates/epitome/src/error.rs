@@ -4,7 +4,7 @@
 //! stands as it was. A host tells by the variant whose move it is.
 
 use epitome_kernel::{PlanError, StoreError};
-use epitome_plan::{Floor};
+use epitome_plan::Floor;
 use epitome_types::{Budget, Unit};
 use epitome_wire::{Format, Violation, WireError};
 

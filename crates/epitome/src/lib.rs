@@ -31,9 +31,11 @@
 mod builder;
 mod compressor;
 mod config;
+mod council;
 mod error;
 mod journal;
 mod outgoing;
+mod planning;
 mod profile;
 mod recorded;
 mod reported;

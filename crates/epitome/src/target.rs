@@ -3,8 +3,9 @@
 //! Invariant: a bound is worked out once, before anything is compressed. Called by the compressor.
 
 use epitome_kernel::{Sizes, Thread};
-use epitome_plan::{CachePrices, TriggerOptions, by_ratio};
-use epitome_types::{Budget, Cause, Unit};
+use epitome_plan::by_ratio;
+use epitome_types::hook::Budgets;
+use epitome_types::{Budget, Unit};
 use epitome_wire::Format;
 
 use crate::Error;
@@ -53,30 +54,61 @@ pub(crate) struct Bounds {
 }
 
 /// What the prompts of a live conversation are held to, in tokens.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Live {
-    /// The provider's limit.
+    /// The provider's limit, or the hard budget in its place.
     pub(crate) limit: u64,
     /// Whether it is a failure when a prompt exceeds it.
     pub(crate) enforced: bool,
+    /// Whether it is a hard budget.
+    budgeted: bool,
+}
+
+/// The bounds of a prompt, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Held {
     /// From here on a warning is given.
     pub(crate) warn: u64,
-    pub(crate) trigger: TriggerOptions,
+    /// From here on a compression is considered.
+    pub(crate) soft: u64,
+    /// More than this is never sent.
+    pub(crate) hard: u64,
+    /// What a compression shrinks to.
+    pub(crate) target: u64,
 }
 
 impl Live {
-    /// What a compression tries to shrink to, the most wanted first.
-    pub(crate) fn attempts(&self, cause: Cause) -> Vec<u64> {
-        let TriggerOptions { target, hard, .. } = self.trigger;
-        match cause {
-            Cause::Soft | Cause::Manual => vec![target],
-            Cause::Hard => vec![target, target.midpoint(hard), hard, self.limit],
+    /// What the policies answered, made sound: nothing exceeds the limit, and a hard budget takes
+    /// the place of what would be left free of it.
+    pub(crate) fn held(&self, answered: &Budgets) -> Held {
+        let limit = self.limit;
+        let within = |bound: Option<u64>, most: u64| bound.unwrap_or(most).min(most);
+        let hard = if self.budgeted { limit } else { within(answered.hard, limit) };
+        let soft = if self.budgeted { limit } else { within(answered.soft, hard) };
+        Held {
+            warn: within(answered.warn, limit),
+            soft,
+            hard,
+            target: within(answered.target, hard),
         }
     }
 
     /// The bound that is never exceeded.
     pub(crate) fn budget(&self) -> Budget {
         Budget { unit: Unit::Tokens, most: self.limit }
+    }
+}
+
+impl Held {
+    /// The same bounds, as policies read them.
+    pub(crate) fn of(&self, answered: Budgets) -> Budgets {
+        Budgets {
+            warn: Some(self.warn),
+            soft: Some(self.soft),
+            hard: Some(self.hard),
+            target: Some(self.target),
+            ..answered
+        }
     }
 }
 
@@ -140,16 +172,7 @@ impl Target {
         };
         let enforced = hard.or(stated).is_some();
         let limit = hard.or(stated).unwrap_or_else(|| options.limit.guess(format));
-        let reserve = options.limit.reserve.min(share(limit, options.limit.reserve_share));
-        let reserve = if hard.is_some() { 0 } else { reserve };
-        let trigger = TriggerOptions {
-            soft: if hard.is_some() { limit } else { share(limit, options.trigger.soft) },
-            hard: limit - reserve,
-            target: share(limit, options.trigger.target),
-            cooldown: options.compress.minimum_gain,
-            prices: CachePrices { read: options.cache.read, write: options.cache.write },
-        };
-        Ok(Live { limit, enforced, warn: share(limit, options.trigger.warn), trigger })
+        Ok(Live { limit, enforced, budgeted: hard.is_some() })
     }
 }
 

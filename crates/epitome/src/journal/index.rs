@@ -66,7 +66,7 @@ impl Keeper {
         known: &mut Known,
         said: &[Said],
     ) -> Result<Departure, StoreError> {
-        let most = self.profile.arrive(0).passage_bytes;
+        let most = self.profile.door().passage_bytes;
         let mut departure = Departure::default();
         for (entry, said) in decode(&known.format, said)?.iter().zip(said) {
             if !known.names.knows(entry) {

@@ -5,7 +5,9 @@
 
 mod options;
 
-use epitome_plan::{ArriveOptions, CachePrices, CompressOptions, Envelope, Texts};
+use epitome_plan::{
+    ArriveOptions, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope, Texts,
+};
 use epitome_types::ContentId;
 
 pub(crate) use self::options::{Contradiction, Options};
@@ -71,19 +73,33 @@ impl Profile {
         format!("b3:{}", ContentId::of(&format!("{:?}", self.options)))
     }
 
-    /// How large results are made smaller on arrival under a limit, in tokens.
-    pub(crate) fn arrive(&self, limit: u64) -> ArriveOptions {
-        let Options { arrive, compress, texts, .. } = &self.options;
-        let share = |share: f64| (limit as f64 * share) as u64;
-        ArriveOptions {
-            digest_from: arrive.digest_from,
-            digest_share: arrive.digest_share,
-            offload_above: arrive.offload_above.min(share(arrive.offload_share)),
-            preview: arrive.preview.min(share(arrive.preview_share)),
-            exempt: arrive.exempt.clone(),
-            marker: texts.stored.marker.clone(),
-            passage_bytes: compress.passage_bytes,
+    /// The decisions of the policy that answers last.
+    pub(crate) fn builtin(&self) -> BuiltinOptions {
+        let Options { trigger, limit, arrive, compress, .. } = &self.options;
+        BuiltinOptions {
+            warn: trigger.warn,
+            soft: trigger.soft,
+            target: trigger.target,
+            reserve: limit.reserve,
+            reserve_share: limit.reserve_share,
+            cooldown: compress.minimum_gain,
+            arrive: ArriveOptions {
+                digest_from: arrive.digest_from,
+                digest_share: arrive.digest_share,
+                offload_above: arrive.offload_above,
+                offload_share: arrive.offload_share,
+                preview: arrive.preview,
+                preview_share: arrive.preview_share,
+                exempt: arrive.exempt.clone(),
+            },
         }
+    }
+
+    /// How what is made smaller on arrival is written.
+    pub(crate) fn door(&self) -> DoorOptions {
+        let Options { compress, texts, .. } = &self.options;
+        let (marker, passage_bytes) = (texts.stored.marker.clone(), compress.passage_bytes);
+        DoorOptions { marker, passage_bytes }
     }
 
     /// What the kernel is told. Texts name a way back only where something is `stored`

@@ -4,7 +4,7 @@
 //! the profile redacts.
 
 use epitome_kernel::{Batch, Departure, Turn};
-use epitome_plan::{Arrival};
+use epitome_plan::Arrival;
 
 use super::compress::Ground;
 use super::state::Incoming;

@@ -5,18 +5,22 @@
 //! commit the view is derived from the records, as after a restart.
 
 use epitome_extract::Facts;
-use epitome_kernel::{Commit, Departure, Sizes, Thread, View, epoch_of, identity};
-use epitome_plan::{Compressed, Envelope, Outcome, compress, stalled};
+use epitome_kernel::{Commit, Departure, InForce, Sizes, Thread, View, epoch_of, identity};
+use epitome_plan::{Compressed, Envelope, floor, stalled};
+use epitome_types::hook::{Budgets, Common, Occasion, Strength, Trigger, TriggerJob};
 use epitome_types::{
-    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Skip, Unit,
+    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Role, Skip, Unit,
 };
 use epitome_wire::Document;
 
 use super::Session;
 use super::events::Events;
+use super::facts::ThreadTexts;
 use super::state::{Incoming, State};
 use crate::Error;
-use crate::target::Live;
+use crate::council::Council;
+use crate::planning::{Planned, Planning, Told, shaped};
+use crate::target::{Held, Live};
 
 /// A request, as far as it is known before anything is done to it.
 pub(crate) struct Ground<'a> {
@@ -29,6 +33,34 @@ pub(crate) struct Ground<'a> {
     /// Tokens of the request as it came.
     pub(crate) raw: u64,
     pub(crate) name: &'a str,
+    /// When it came, ISO 8601.
+    pub(crate) at: &'a str,
+}
+
+/// What the policies said of a request before anything is decided.
+pub(crate) struct Brief {
+    pub(crate) council: Council,
+    pub(crate) common: Common,
+    pub(crate) held: Held,
+    /// The same bounds, as policies read them.
+    pub(crate) budgets: Budgets,
+}
+
+/// A compression that is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    cause: Cause,
+    /// The size to come to, in tokens.
+    target: u64,
+}
+
+impl Due {
+    /// The sizes that the kernel's own way tries to come to, the most wanted first.
+    fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
+        let further = [self.target.midpoint(hard), hard, limit];
+        let forced = self.cause == Cause::Hard;
+        [self.target].into_iter().chain(further.into_iter().filter(move |_| forced))
+    }
 }
 
 /// A compression that could be applied.
@@ -36,6 +68,10 @@ pub(crate) struct Proposal {
     pub(crate) epoch: Epoch,
     departure: Departure,
     ops: Vec<OpReport>,
+    /// What else happened with it.
+    beside: Vec<Happened>,
+    /// Whether a restore point is made, where a policy said so.
+    snapshot: Option<bool>,
 }
 
 impl<'a> Ground<'a> {
@@ -58,81 +94,154 @@ impl Session {
     pub(crate) async fn propose(
         &self,
         ground: &Ground<'_>,
+        brief: &Brief,
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
-        let in_force = state.lineage.in_force(ground.thread, &ground.incoming.keys);
-        let size =
-            in_force.as_ref().map_or(ground.tokens.total(), |it| it.view.size(ground.tokens));
-        let manual = self.asked.then_some(Cause::Manual);
-        let due = state.meter.turn(size, ground.is_cold(), &ground.live.trigger);
-        let Some(cause) = due.max(manual) else { return Ok(None) };
+        let size = ground.standing(state).0.size(ground.tokens);
+        let Some(due) = self.due(ground, brief, state, size, events).await else {
+            return Ok(None);
+        };
         // What was taken back stays as it is, unless the window forces it or the user asks.
+        let in_force = state.lineage.in_force(ground.thread, &ground.incoming.keys);
         let mut pins = state.pinned();
-        if cause == Cause::Soft {
+        if due.cause == Cause::Soft {
             pins.extend(state.lineage.held(&ground.incoming.keys, in_force.as_ref()));
         }
         let thread = Thread::new(ground.thread.entries().to_vec(), &pins);
+        let texts = ThreadTexts(&thread);
+        let summarizers: Vec<_> = self.settings.summarizers.iter().map(|one| &**one).collect();
+        let checkpoints = ground.checkpoints(state);
+        let view = ground.standing(state).0;
+        let in_tokens = |most| Budget { unit: Unit::Tokens, most };
+        let planning = Planning {
+            council: &brief.council,
+            common: &brief.common,
+            budgets: &brief.budgets,
+            thread: &thread,
+            texts: &texts,
+            counter: ground.tokens.gauge().counter,
+            summarizers: &summarizers,
+            standing: in_force.as_ref().map(InForce::plan).unwrap_or_default(),
+            columns: ground.columns(&thread, &view, &checkpoints),
+            checkpoints,
+            cause: due.cause,
+            target: due.target,
+            most: in_tokens(brief.held.hard),
+            floor: self.floor(ground),
+        };
+        let mut told = Told::default();
+        let (orders, policy) = planning.orders(&mut told).await;
         let envelope = Envelope { tokens: ground.tokens.envelope(), bytes: 0 };
         let options = self.settings.profile.compress(true, envelope);
-        let summarizers: Vec<_> = self.settings.summarizers.iter().map(|one| &**one).collect();
-        let attempts = ground.live.attempts(cause);
-        for (at, &most) in attempts.iter().enumerate() {
-            let budget = Budget { unit: Unit::Tokens, most };
-            let counter = ground.tokens.gauge().counter;
-            match compress(&thread, &options, budget, counter, &summarizers).await {
-                Outcome::Compressed(compressed) => {
-                    let after = compressed.size[1];
-                    let skip = match () {
-                        () if after >= size => Some(Skip::NotSmaller),
-                        () if cause == Cause::Soft
-                            && stalled(size, after, options.minimum_gain) =>
-                        {
-                            Some(Skip::Stalled)
-                        }
-                        () => None,
-                    };
-                    let Some(reason) = skip else {
-                        let number =
-                            state.lineage.compressions(in_force.as_ref().map(|it| it.epoch.id)) + 1;
-                        let keys = &ground.incoming.keys;
-                        let Some(mut epoch) =
-                            epoch_of(&compressed.plan, keys, in_force.as_ref(), number, cause)
-                        else {
-                            break;
-                        };
-                        epoch.tokens = [size, after];
-                        return Ok(Some(self.proposal(ground, *compressed, epoch, &events.at)));
-                    };
-                    if cause != Cause::Hard || reason == Skip::NotSmaller {
-                        state.meter.stalled(size);
-                        events.add([size, size], Happened::CompressionSkipped { reason });
-                    }
-                    break;
+        let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
+        let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
+        let attempts: Vec<_> = attempts.collect();
+        let planned = planning.make(&orders, &options, &attempts, &mut told).await;
+        told.happened.into_iter().for_each(|one| events.add([size, size], one));
+        state.to_pin.extend(told.pins);
+        let skip = match planned {
+            Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
+                None => {
+                    let made = self.epoch(&compressed, ground, in_force.as_ref(), state, due);
+                    let Some(epoch) = made else { return Ok(None) };
+                    let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
+                    let snapshot = orders.snapshot;
+                    return Ok(Some(self.proposal(ground, *compressed, epoch, snapshot)));
                 }
-                Outcome::CannotFit { .. } if at + 1 < attempts.len() => {}
-                Outcome::CannotFit { budget, floor }
-                    if cause == Cause::Hard && ground.live.enforced =>
-                {
-                    return Err(Error::CannotFit { budget, floor });
-                }
-                Outcome::CannotFit { .. } => {
-                    state.meter.stalled(size);
-                    let reason = Skip::NothingToCompress;
-                    events.add([size, size], Happened::CompressionSkipped { reason });
-                }
-                Outcome::Refused(error) => events.add(
-                    [size, size],
-                    Happened::CompressionError {
-                        stage: "check",
-                        cause: error.to_string(),
-                        remedy: "the conversation goes on as it was; please report this".to_owned(),
-                    },
-                ),
-                _ => break,
+                // The window forces it; that it brings little is no news.
+                Some(Skip::Stalled) if due.cause == Cause::Hard => return Ok(None),
+                Some(skip) => skip,
+            },
+            Planned::Skipped(skip) => skip,
+            Planned::CannotFit { budget, floor }
+                if due.cause == Cause::Hard && ground.live.enforced =>
+            {
+                return Err(Error::CannotFit { budget, floor });
             }
-        }
+            Planned::CannotFit { .. } => Skip::NothingToCompress,
+            Planned::Refused(error) => {
+                let cause = error.to_string();
+                let remedy = "the conversation goes on as it was; please report this".to_owned();
+                let stage = "check";
+                events.add([size, size], Happened::CompressionError { stage, cause, remedy });
+                return Ok(None);
+            }
+        };
+        state.meter.stalled(size);
+        events.add([size, size], Happened::CompressionSkipped { reason: skip });
         Ok(None)
+    }
+
+    /// What cannot shrink, in tokens.
+    fn floor(&self, ground: &Ground<'_>) -> u64 {
+        floor(ground.thread, ground.tokens, |part| ground.tokens.part(part)).size
+    }
+
+    /// Whether a compression is due, as the policies and the bounds say.
+    async fn due(
+        &self,
+        ground: &Ground<'_>,
+        brief: &Brief,
+        state: &mut State,
+        size: u64,
+        events: &mut Events,
+    ) -> Option<Due> {
+        let prices = self.settings.profile.cache_prices();
+        let cache = state.meter.look(size, ground.is_cold(), &brief.budgets, prices);
+        let new = &ground.thread.entries()[ground.incoming.reconciled.shared()..];
+        let mut job = TriggerJob {
+            common: brief.common.clone(),
+            cause: if self.asked { Occasion::Manual } else { Occasion::Turn },
+            replied: new.iter().any(|entry| entry.role == Role::Assistant),
+            floor: self.floor(ground),
+            budgets: brief.budgets.clone(),
+            cache,
+            stalled: state.meter.stalled_at(),
+        };
+        let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
+        let (cause, target) = match said {
+            Some(Trigger::Compress(due)) => {
+                let cause = match due.level {
+                    Strength::Soft => Cause::Soft,
+                    Strength::Hard => Cause::Hard,
+                };
+                (Some(cause), due.target)
+            }
+            Some(Trigger::Pass(passed)) => {
+                events.add([size, size], Happened::CompressionSkipped { reason: passed.skip });
+                (None, None)
+            }
+            Some(Trigger::Wait(_)) | None => (None, None),
+        };
+        let forced = (size > brief.held.hard).then_some(Cause::Hard);
+        let manual = self.asked.then_some(Cause::Manual);
+        let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
+        cause.max(forced).max(manual).map(|cause| Due { cause, target })
+    }
+
+    /// Why a compression is not applied.
+    fn refusal(&self, compressed: &Compressed<'_>, size: u64, cause: Cause) -> Option<Skip> {
+        let (after, options) = (compressed.size[1], &self.settings.profile.options.compress);
+        match () {
+            () if after >= size => Some(Skip::NotSmaller),
+            () if cause == Cause::Soft && stalled(size, after, options.minimum_gain) => {
+                Some(Skip::Stalled)
+            }
+            () => None,
+        }
+    }
+
+    fn epoch(
+        &self,
+        compressed: &Compressed<'_>,
+        ground: &Ground<'_>,
+        in_force: Option<&InForce<'_, '_>>,
+        state: &State,
+        due: Due,
+    ) -> Option<Epoch> {
+        let number = state.lineage.compressions(in_force.map(|it| it.epoch.id)) + 1;
+        epoch_of(&compressed.plan, &ground.incoming.keys, in_force, number, due.cause)
     }
 
     fn proposal(
@@ -140,7 +249,7 @@ impl Session {
         ground: &Ground<'_>,
         compressed: Compressed<'_>,
         mut epoch: Epoch,
-        at: &str,
+        snapshot: Option<bool>,
     ) -> Proposal {
         let mut departure = compressed.departure;
         let sent = compressed.view.entries();
@@ -149,11 +258,11 @@ impl Session {
         epoch.confidence = share(Facts::of(&all).kept(&sent, &departure.passages));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
-        at.clone_into(&mut epoch.at);
+        ground.at.clone_into(&mut epoch.at);
         self.departing(&mut departure, ground.name);
         self.redaction.plan(&mut epoch.plan);
         epoch.id = epoch.hash();
-        Proposal { epoch, departure, ops: compressed.ops }
+        Proposal { epoch, departure, ops: compressed.ops, beside: compressed.events, snapshot }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
@@ -165,8 +274,10 @@ impl Session {
         proposal: Proposal,
         events: &mut Events,
     ) -> Result<bool, Error> {
-        self.snapshot_before(ground, &proposal.epoch, state, events);
-        let Proposal { epoch, departure, ops } = proposal;
+        let Proposal { epoch, departure, ops, beside, snapshot } = proposal;
+        if snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
+            self.snapshot_before(ground, &epoch, state, events);
+        }
         let (journal, scope) = (&*self.journal, &*self.scope);
         loop {
             match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {
@@ -193,6 +304,7 @@ impl Session {
                 ops,
             },
         );
+        beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
         state.lineage.extend([Recorded { epoch, undone: false }]);
         Ok(true)
     }

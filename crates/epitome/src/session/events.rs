@@ -4,7 +4,7 @@
 
 use epitome_types::{EntryId, EntryKey, Event, Happened, How, Rewrite};
 
-use crate::target::Live;
+use crate::target::Held;
 
 /// What has happened so far.
 pub(crate) struct Events {
@@ -21,6 +21,11 @@ impl Events {
     pub(crate) fn add(&mut self, tokens: [u64; 2], what: Happened) {
         let (session, at) = (self.session.clone(), self.at.clone());
         self.happened.push(Event { session, at, tokens, what });
+    }
+
+    /// What has happened so far.
+    pub(crate) fn so_far(&self) -> &[Event] {
+        &self.happened
     }
 
     /// What was made smaller on arrival.
@@ -40,9 +45,9 @@ impl Events {
     }
 
     /// Warns of a prompt that fills its window.
-    pub(crate) fn warn(&mut self, live: &Live, size: u64) {
-        if size >= live.warn {
-            let percent = size * 100 / live.limit.max(1);
+    pub(crate) fn warn(&mut self, held: &Held, limit: u64, size: u64) {
+        if size >= held.warn {
+            let percent = size * 100 / limit.max(1);
             self.add([size, size], Happened::ContextWarning { percent });
         }
     }

@@ -8,6 +8,8 @@ mod batch;
 mod clock;
 mod compress;
 mod events;
+mod facts;
+mod policies;
 mod prompt;
 mod redact;
 mod snapshot;
@@ -17,6 +19,7 @@ mod tests;
 mod turn;
 mod undo;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use epitome_kernel::Counter;
@@ -48,6 +51,8 @@ pub struct Session {
     counter: Option<(String, Arc<dyn Counter>)>,
     /// Whether the user asked for a compression.
     asked: bool,
+    /// The errors of policies that were told already.
+    said: BTreeSet<String>,
     state: State,
 }
 
@@ -57,8 +62,20 @@ impl Session {
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
         let (name, named) = (name.map(str::to_owned), name.is_some());
-        let (counter, asked, state) = (None, false, State::default());
-        Self { settings, journal, scope, name, named, clock, redaction, counter, asked, state }
+        let (counter, asked, said, state) = (None, false, BTreeSet::new(), State::default());
+        Self {
+            settings,
+            journal,
+            scope,
+            name,
+            named,
+            clock,
+            redaction,
+            counter,
+            asked,
+            said,
+            state,
+        }
     }
 
     /// Its name, once it has one.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the bytes keep every rule of their provider that the request kept. Made by `send`.
 
+use epitome_types::hook::Status;
 use epitome_types::{Breakdown, EpochId, Event};
 
 /// A prompt, ready to be sent.
@@ -22,6 +23,8 @@ pub struct Prompt {
     pub fits: bool,
     /// The epoch in force.
     pub epoch: Option<EpochId>,
+    /// How far the conversation can be relied on, where a policy says so.
+    pub status: Option<Status>,
     /// What happened on the way.
     pub events: Vec<Event>,
 }

@@ -20,9 +20,6 @@ impl Session {
         events: &mut Events,
     ) {
         let options = &self.settings.profile.options.snapshots;
-        if !options.auto {
-            return;
-        }
         let purpose = match epoch.cause {
             Cause::Hard => Purpose::Emergency,
             Cause::Soft | Cause::Manual => Purpose::Rollback,

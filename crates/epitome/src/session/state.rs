@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use epitome_kernel::{Epochs, Lineage, Reconciled, StoreError, reconcile};
-use epitome_plan::{Meter};
+use epitome_kernel::{Chain as Policies, Epochs, Lineage, Reconciled, StoreError, reconcile};
+use epitome_plan::Meter;
 
 use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
@@ -27,6 +27,20 @@ pub(crate) struct State {
     /// The epoch that was in force with the last prompt.
     pub(crate) epoch: Option<EpochId>,
     pub(crate) rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
+    /// The policies, with what they noted, once they were asked.
+    pub(crate) chain: Option<Chained>,
+    /// What policies pinned in this request, and which.
+    pub(crate) to_pin: Vec<(EntryId, String)>,
+}
+
+/// The policies of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Chained {
+    /// The session that their notes belong to.
+    pub(crate) session: String,
+    pub(crate) chain: Policies,
+    /// The notes as the journal has them.
+    pub(crate) recorded: BTreeMap<String, String>,
 }
 
 /// An incoming history beside what is known of it.

@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use epitome_count::{Cached, for_model, tools};
 use epitome_kernel::{Counter, Gauge, Reconciled, Sizes, Thread};
-use epitome_plan::{Arrival, Meter, arrive};
-use epitome_types::{Body, ContentId, Edit, Entry, EntryId, Happened, PartId, Rewrite, Unit};
+use epitome_plan::{Arrival, Meter, arrive, arriving};
+use epitome_types::hook::ArriveJob;
+use epitome_types::{
+    Body, ContentId, Edit, Entry, EntryId, EpochId, Happened, Part, PartId, Rewrite, Unit,
+};
 use epitome_wire::Document;
 
 use super::Session;
@@ -20,6 +23,7 @@ use super::state::{Incoming, State};
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
+use crate::council::Council;
 use crate::outgoing::outgoing;
 use crate::request::Request;
 use crate::target::Live;
@@ -63,12 +67,17 @@ impl Session {
         if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
             state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
         }
+        let council = self.council(&mut state, &name, &incoming)?;
         let mut events = Events::new(&name, (self.clock)());
+        let at = events.at.clone();
 
         let mut thread = sent_as(document.entries(), &state);
         let mut tokens = Sizes::of(thread.entries(), gauge, schemas);
         let live = self.live(document, &thread, &tokens)?;
-        let arrival = self.arrival(&name, &thread, &incoming, &tokens, &live);
+        let (name, at) = (&*name, &*at);
+        let asked = Asked { document, incoming: &incoming, live: &live, name, at };
+        let came = asked.ground(&thread, &tokens, tokens.total());
+        let arrival = self.arrival(&came, &council, &state).await;
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
             thread = sent_as(document.entries(), &state);
@@ -81,35 +90,42 @@ impl Session {
         }
         events.arrived(&arrival.rewrites, &incoming.keys);
 
-        let ground = Ground {
-            document,
-            thread: &thread,
-            tokens: &tokens,
-            incoming: &incoming,
-            live: &live,
-            raw,
-            name: &name,
-        };
+        let ground = asked.ground(&thread, &tokens, raw);
         let (_, in_force) = ground.standing(&state);
         if incoming.extends() && in_force != state.epoch {
             let epoch = in_force.map(ContentId::short);
             events.add([raw, raw], Happened::EpochChanged { epoch });
         }
+        let brief = self.brief(&ground, council, &state).await;
         // What was said is recorded whatever becomes of it, one that cannot fit too (SPEC 2.6).
-        let proposal = self.propose(&ground, &mut state, &mut events).await;
+        let proposal = self.propose(&ground, &brief, &mut state, &mut events).await;
         let sent = match &proposal {
             Ok(Some(proposal)) => proposal.epoch.tokens[1],
             _ => ground.standing(&state).0.size(&tokens),
         };
-        let batch = self.batch(&ground, arrival, sent, state.meter.rent, &events.at);
-        self.journal.append(&self.scope, &name, &batch)?;
+        let batch = self.batch(&ground, arrival, sent, state.meter.rent, at);
+        self.journal.append(&self.scope, name, &batch)?;
         if let Some(proposal) = proposal?
             && !self.commit(&ground, &mut state, proposal, &mut events)?
         {
             return Ok(None);
         }
-        let prompt = written(&ground, &state, events)?;
-        state.epoch = prompt.epoch;
+        self.observe(&ground, &brief, &mut state, &mut events).await?;
+        let (bytes, size, epoch) = written(&ground, &state)?;
+        events.warn(&brief.held, live.limit, size);
+        let status = self.close(&ground, &brief, &mut state, &mut events).await?;
+        state.epoch = epoch;
+        let prompt = Prompt {
+            bytes,
+            session: name.to_owned(),
+            tokens: [raw, size],
+            by: ground.standing(&state).0.breakdown(&tokens),
+            limit: live.limit,
+            fits: size <= live.limit,
+            epoch,
+            status,
+            events: events.into(),
+        };
         Ok(Some((state, prompt)))
     }
 
@@ -142,21 +158,43 @@ impl Session {
     }
 
     /// What is made smaller of the entries that were never sent.
-    fn arrival(
-        &self,
-        name: &str,
-        thread: &Thread,
-        incoming: &Incoming,
-        tokens: &Sizes<'_>,
-        live: &Live,
-    ) -> Arrival {
-        let options = self.settings.profile.arrive(live.limit);
-        let new = incoming.recorded..incoming.keys.len();
-        let digester = &*self.settings.digester;
-        let mut arrival = arrive(thread, &incoming.keys, new, tokens, &options, digester);
+    async fn arrival(&self, ground: &Ground<'_>, council: &Council, state: &State) -> Arrival {
+        let (thread, tokens, incoming) = (ground.thread, ground.tokens, ground.incoming);
+        let arriving = arriving(thread, incoming.recorded..incoming.keys.len(), tokens);
+        if arriving.is_empty() {
+            return Arrival::default();
+        }
+        let common = self.common(ground, state);
+        let mut decided = Vec::with_capacity(arriving.len());
+        for (part, entry) in arriving {
+            let text = thread.part(part).and_then(Part::text).unwrap_or_default();
+            let mut job = ArriveJob { common: common.clone(), entry, text };
+            if let Some(answer) = council.ask(&mut job, |rest, job| rest.arrive(job)).await {
+                decided.push((part, answer));
+            }
+        }
+        let (options, digester) = (self.settings.profile.door(), &*self.settings.digester);
+        let mut arrival = arrive(thread, &incoming.keys, tokens, &decided, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
-        self.departing(&mut arrival.departure, name);
+        self.departing(&mut arrival.departure, ground.name);
         arrival
+    }
+}
+
+/// What is known of a request, whatever becomes of its texts.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    document: &'a Document<'a>,
+    incoming: &'a Incoming,
+    live: &'a Live,
+    name: &'a str,
+    at: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    fn ground(self, thread: &'a Thread, tokens: &'a Sizes<'a>, raw: u64) -> Ground<'a> {
+        let Self { document, incoming, live, name, at } = self;
+        Ground { document, thread, tokens, incoming, live, raw, name, at }
     }
 }
 
@@ -175,8 +213,8 @@ fn sent_as(entries: &[Entry], state: &State) -> Thread {
     Thread::new(entries, &state.pinned())
 }
 
-/// The prompt that the records say, as bytes.
-fn written(ground: &Ground<'_>, state: &State, mut events: Events) -> Result<Prompt, Error> {
+/// The prompt that the records say: its bytes, its size in tokens, and the epoch in force.
+fn written(ground: &Ground<'_>, state: &State) -> Result<(Vec<u8>, u64, Option<EpochId>), Error> {
     let (view, epoch) = ground.standing(state);
     let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
     let arrived = state.arrived().filter(|(part, _)| here(*part));
@@ -184,16 +222,5 @@ fn written(ground: &Ground<'_>, state: &State, mut events: Events) -> Result<Pro
         arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();
     edits.extend(view.edits());
     let bytes = outgoing(ground.document, &edits, ground.live.budget())?;
-    let size = view.size(ground.tokens);
-    events.warn(ground.live, size);
-    Ok(Prompt {
-        bytes,
-        session: ground.name.to_owned(),
-        tokens: [ground.raw, size],
-        by: view.breakdown(ground.tokens),
-        limit: ground.live.limit,
-        fits: size <= ground.live.limit,
-        epoch,
-        events: events.into(),
-    })
+    Ok((bytes, view.size(ground.tokens), epoch))
 }

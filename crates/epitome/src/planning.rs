@@ -1,0 +1,253 @@
+//! What is done about a prompt that is compressed: asked of the policies, made as they order it,
+//! and made in the kernel's own way where that comes to nothing.
+//!
+//! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none,
+//! and what went wrong is told (SPEC 2.6, 2.7, 2.9). Called by live sessions and by the compressor
+//! of single conversations.
+
+use epitome_kernel::{Counter, PlanError, Summarizer, Thread};
+use epitome_plan::{
+    Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
+};
+use epitome_types::hook::{
+    AgeJob, Budgets, Columns, Common, Fit, Order, Orders, PlanJob, RenderJob, Standing, Texts,
+    Wording,
+};
+use epitome_types::{Budget, Cause, EntryId, Happened, Plan, Skip, Unit};
+
+use crate::council::Council;
+
+/// A checkpoint in the prompt, with the entries that it stands for.
+pub(crate) type Known = (Vec<EntryId>, Standing);
+
+/// All that a plan is made from.
+pub(crate) struct Planning<'a, 't> {
+    pub(crate) council: &'a Council,
+    pub(crate) common: &'a Common,
+    pub(crate) budgets: &'a Budgets,
+    pub(crate) thread: &'t Thread,
+    pub(crate) texts: &'a dyn Texts,
+    pub(crate) counter: &'t dyn Counter,
+    pub(crate) summarizers: &'a [&'a dyn Summarizer],
+    /// What is in force, in the places of the thread.
+    pub(crate) standing: Plan,
+    pub(crate) checkpoints: Vec<Known>,
+    pub(crate) columns: Columns,
+    pub(crate) cause: Cause,
+    /// The size to come to, in tokens.
+    pub(crate) target: u64,
+    /// What must not be exceeded.
+    pub(crate) most: Budget,
+    /// What cannot shrink, in tokens.
+    pub(crate) floor: u64,
+}
+
+/// What came of it.
+pub(crate) enum Planned<'t> {
+    /// A smaller view.
+    Made(Box<Compressed<'t>>),
+    /// Nothing, for this reason.
+    Skipped(Skip),
+    /// What cannot shrink exceeds the bounds.
+    CannotFit { budget: Budget, floor: Floor },
+    /// The kernel's own plan was refused.
+    Refused(PlanError),
+}
+
+/// What else came up.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) happened: Vec<Happened>,
+    /// What a policy pinned, and which.
+    pub(crate) pins: Vec<(EntryId, String)>,
+}
+
+/// What is made where nobody says anything: the kernel's own way.
+fn own_way() -> Orders {
+    Orders { ops: vec![Order::Fit(Fit::default())], snapshot: None, reason: None }
+}
+
+impl<'t> Planning<'_, 't> {
+    /// What the policies order, and by whom.
+    pub(crate) async fn orders(&self, told: &mut Told) -> (Orders, Option<String>) {
+        if self.most.unit != Unit::Tokens {
+            return (own_way(), None);
+        }
+        let mut job = PlanJob {
+            common: self.common.clone(),
+            entries: self.columns.clone(),
+            checkpoints: self.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
+            target: self.target,
+            most: self.most.most,
+            floor: self.floor,
+            budgets: self.budgets.clone(),
+            cause: self.cause,
+            texts: self.texts,
+        };
+        let orders = self.council.ask(&mut job, |rest, job| rest.plan(job)).await;
+        let Some(orders) = orders else { return (own_way(), None) };
+        let policy = self.council.chain.winner("plan").unwrap_or_default();
+        for order in &orders.ops {
+            match order {
+                Order::Pin(one) => {
+                    let known = one.entries.iter().filter_map(|place| place.entry());
+                    let known = known.filter(|id| self.thread.entry(*id).is_some());
+                    told.pins.extend(known.map(|id| (id, policy.clone())));
+                }
+                Order::Warn(one) => told.happened.push(Happened::PolicyWarning {
+                    policy: policy.clone(),
+                    text: one.text.clone(),
+                }),
+                _ => {}
+            }
+        }
+        (orders, Some(policy))
+    }
+
+    /// Makes it. What the policies ordered is tried first; `attempts` are the sizes that the
+    /// kernel's own way comes to, the most wanted first.
+    pub(crate) async fn make(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        told: &mut Told,
+    ) -> Planned<'t> {
+        let mut aims = orders.ops.iter().filter(|op| !matches!(op, Order::Pin(_) | Order::Warn(_)));
+        match (aims.next(), aims.next()) {
+            (None, _) if self.cause != Cause::Hard => {
+                return Planned::Skipped(Skip::NothingToCompress);
+            }
+            (None, _) => {}
+            (Some(Order::Fit(fit)), None) => {
+                let most = fit.most.map(|most| Budget { unit: Unit::Tokens, most });
+                let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
+                return self.fit(options, &attempts).await;
+            }
+            _ => match self.ordered(orders, options).await {
+                Ok(Outcome::Compressed(compressed)) => return Planned::Made(compressed),
+                Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
+                    return Planned::Skipped(Skip::NothingToCompress);
+                }
+                Ok(Outcome::Refused(error)) => told.happened.push(failed(&options.policy, &error)),
+                Err(error) => told.happened.push(failed(&options.policy, &error)),
+                Ok(_) => {}
+            },
+        }
+        self.fit(options, attempts).await
+    }
+
+    /// What a policy ordered, with the ageing that belongs to it.
+    async fn ordered(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+    ) -> Result<Outcome<'t>, OrderError> {
+        let asked: Vec<_> =
+            orders.ops.iter().filter(|op| !matches!(op, Order::Pin(_))).cloned().collect();
+        let orders = Orders { ops: asked, ..orders.clone() };
+        let mut assembly = Assembly::new(
+            self.thread,
+            options,
+            self.most,
+            self.counter,
+            self.summarizers.len(),
+            self.standing.clone(),
+            &orders,
+        )?;
+        let mut job = AgeJob {
+            common: self.common.clone(),
+            checkpoints: self.aged(&assembly),
+            budgets: self.budgets.clone(),
+        };
+        if let Some(ageings) = self.council.ask(&mut job, |rest, job| rest.age(job)).await {
+            assembly.age(&ageings)?;
+        }
+        Ok(assemble(assembly, self.thread, options, self.summarizers).await)
+    }
+
+    /// The checkpoints as the orders leave them; ages count this compression.
+    fn aged(&self, assembly: &Assembly<'_>) -> Vec<Standing> {
+        let number = self.common.compressions + 1;
+        let standing = |id: &str| self.checkpoints.iter().find(|(_, one)| one.id == id);
+        let left = assembly.checkpoints().into_iter().map(|(covers, id, level, tokens)| {
+            let id = id.short();
+            let new = Standing {
+                number,
+                covers: covers.len() as u32,
+                created: self.common.now.clone(),
+                ..Standing::default()
+            };
+            let known = standing(&id).map_or(new, |(_, one)| one.clone());
+            Standing {
+                id,
+                level: level.number(),
+                age: number.saturating_sub(known.number),
+                tokens,
+                ..known
+            }
+        });
+        left.collect()
+    }
+
+    /// The kernel's own way, down the ladder of the options.
+    async fn fit(&self, options: &'t CompressOptions, attempts: &[Budget]) -> Planned<'t> {
+        for (at, &budget) in attempts.iter().enumerate() {
+            let made = compress(self.thread, options, budget, self.counter, self.summarizers).await;
+            match made {
+                Outcome::Compressed(compressed) => return Planned::Made(compressed),
+                Outcome::CannotFit { .. } if at + 1 < attempts.len() => {}
+                Outcome::CannotFit { budget, floor } => {
+                    return Planned::CannotFit { budget, floor };
+                }
+                Outcome::Refused(error) => return Planned::Refused(error),
+                _ => break,
+            }
+        }
+        Planned::Skipped(Skip::NotNeeded)
+    }
+}
+
+/// The options as the orders and the wording of the policies change them.
+pub(crate) async fn shaped(
+    mut options: CompressOptions,
+    council: &Council,
+    common: &Common,
+    (orders, policy): (&Orders, Option<String>),
+) -> CompressOptions {
+    if let Some(policy) = policy {
+        options.policy = policy;
+    }
+    for order in &orders.ops {
+        let Order::Fit(fit) = order else { continue };
+        if let Some(share) = fit.keep_recent_share {
+            (options.keep_recent_share, options.keep_recent_messages) = (share, None);
+        }
+        if let Some(messages) = fit.keep_recent_messages {
+            options.keep_recent_messages = Some(messages as usize);
+        }
+    }
+    let stored = options.passages;
+    for part in [Wording::Checkpoint, Wording::Reference, Wording::Stub] {
+        let mut job = RenderJob { common: common.clone(), part, stored };
+        if let Some(text) = council.ask(&mut job, |rest, job| rest.render(job)).await {
+            let slot = match part {
+                Wording::Checkpoint => &mut options.texts.label,
+                Wording::Reference => &mut options.texts.marker,
+                Wording::Stub => &mut options.texts.stub,
+            };
+            *slot = text.text;
+        }
+    }
+    options
+}
+
+/// A plan that came to nothing; another one is made.
+fn failed(policy: &str, error: &dyn std::fmt::Display) -> Happened {
+    Happened::CompressionError {
+        stage: "plan",
+        cause: format!("{policy}: {error}"),
+        remedy: "the built-in plan was made instead; `epitome policy trace` shows the orders"
+            .into(),
+    }
+}
