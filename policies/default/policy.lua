@@ -6,7 +6,7 @@
 --- declares none of its own. Sizes are tokens.
 local share = require("numbers").share
 
-local policy = {}
+local policy = { doc = "The built-in decisions." }
 
 ---@param job BudgetsJob
 ---@return Budgets

@@ -1,6 +1,6 @@
 --- @api 1
 --- Never compresses: the baseline that shows what a conversation takes as it is.
-local policy = {}
+local policy = { doc = "Never compresses." }
 
 ---@param job ArriveJob
 ---@return Arrive

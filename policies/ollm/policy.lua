@@ -11,7 +11,10 @@ local compression = require("compression")
 local reliability = require("reliability")
 local share = require("numbers").share
 
-local policy = { options = require("options") }
+local policy = {
+  doc = "Compresses into checkpoints that age and become one; what the user wrote stays.",
+  options = require("options"),
+}
 
 ---@param job BudgetsJob
 ---@return Budgets

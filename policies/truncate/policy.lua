@@ -1,6 +1,6 @@
 --- @api 1
 --- Drops the oldest exchanges until the newest fit: the baseline that everybody knows.
-local policy = {}
+local policy = { doc = "Drops the oldest exchanges until the newest fit." }
 
 --- Stands where messages left. What stays may begin with the assistant; a conversation may not.
 local NOTE = "[Earlier messages are left out.]"

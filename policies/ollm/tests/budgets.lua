@@ -1,0 +1,47 @@
+--- The budget: what is available, and the sizes of the prompt that follow (SPEC 3.1, 3.2).
+local SYSTEM = 500
+
+--- The bounds under a limit of 6800, as tokens of the conversation beside these checkpoints.
+local function check(t, checkpoints, available, trigger)
+  local total = 0
+  for _, tokens in ipairs(checkpoints) do
+    total = total + tokens
+  end
+  local bounds = t.hook("budgets", {
+    model = { size = 8000, limit = 6800 },
+    tokens = { system = SYSTEM, checkpoints = total },
+  })
+  t.eq(6800 - SYSTEM - total, available)
+  t.eq(bounds.soft - SYSTEM - total, trigger)
+  t.eq(bounds.warn - SYSTEM - total, math.floor(available * 0.7))
+end
+
+return {
+  test_a_budget_shrinks_with_each_checkpoint = function(t)
+    check(t, {}, 6300, 5040)
+    check(t, { 3400 }, 2900, 2320)
+    check(t, { 1500, 2000 }, 2800, 2240)
+    check(t, { 800, 1200, 1800 }, 2500, 2000)
+  end,
+
+  test_tools_count_as_system = function(t)
+    local bounds = t.hook("budgets", {
+      model = { limit = 6800 },
+      tokens = { system = 300, tools = 200 },
+    })
+    t.eq(bounds.soft, 500 + 5040)
+  end,
+
+  test_checkpoints_and_the_recent_part_have_their_share = function(t)
+    local bounds = t.hook("budgets", { model = { limit = 6800 }, tokens = { system = SYSTEM } })
+    t.eq({ bounds.checkpoints, bounds.keep_recent }, { 2520, 1890 })
+    t.eq({ bounds.hard, bounds.reserve }, { 6800, 0 })
+    local large = t.hook("budgets", { model = { limit = 100000 }, tokens = { system = SYSTEM } })
+    t.eq(large.keep_recent, 2048)
+  end,
+
+  test_a_system_prompt_may_exceed_the_limit = function(t)
+    local bounds = t.hook("budgets", { model = { limit = 1000 }, tokens = { system = 1200 } })
+    t.eq({ bounds.soft, bounds.checkpoints, bounds.keep_recent }, { 1200, 0, 0 })
+  end,
+}

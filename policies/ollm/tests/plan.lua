@@ -1,0 +1,165 @@
+--- What: the model's old exchanges into one checkpoint, old ones merged for it, the user's messages
+--- last (SPEC 3.3, 3.4).
+local SYSTEM = 500
+
+--- The columns of a conversation: `u` a message of the user, `a` one of the assistant, `c` a call
+--- with its result; each with its tokens, and `!` where it is pinned.
+local function columns(text)
+  local entries = {
+    count = 0, role = {}, speaker = {}, tokens = {}, sent = {}, exchange = {}, pinned = {},
+    tools = {}, checkpoint = {},
+  }
+  local exchange = 0
+  local function add(role, speaker, tokens, pinned, tools)
+    local at = entries.count + 1
+    entries.count = at
+    entries.role[at], entries.speaker[at] = role, speaker
+    entries.tokens[at], entries.sent[at] = tokens, tokens
+    entries.exchange[at], entries.pinned[at] = exchange, pinned
+    entries.tools[at], entries.checkpoint[at] = tools, 0
+  end
+  add("system", "harness", SYSTEM, true, false)
+  for kind, tokens, pin in text:gmatch("(%a)(%d+)(!?)") do
+    tokens, exchange = tonumber(tokens), exchange + 1
+    if kind == "u" then
+      add("user", "human", tokens, pin == "!", false)
+    elseif kind == "a" then
+      add("assistant", "model", tokens, pin == "!", false)
+    else
+      add("assistant", "model", math.floor(tokens / 4), pin == "!", true)
+      add("tool", "tool", tokens - math.floor(tokens / 4), pin == "!", true)
+    end
+  end
+  return entries
+end
+
+--- A job with this conversation and these checkpoints (`{ level, age, tokens }`), with the budgets
+--- that the policy gives it.
+local function job_of(t, text, checkpoints, more)
+  local job = { model = { size = 16384, limit = 6800 }, cause = "soft" }
+  for key, value in pairs(more or {}) do
+    job[key] = value
+  end
+  job.entries, job.checkpoints = columns(text), {}
+  local taken, said = 0, 0
+  for at, one in ipairs(checkpoints or {}) do
+    local id = "c" .. at
+    job.checkpoints[at] = { id = id, level = one[1], age = one[2], tokens = one[3] }
+    taken = taken + one[3]
+  end
+  for at = 2, job.entries.count do
+    said = said + job.entries.sent[at]
+  end
+  local total = SYSTEM + taken + said
+  job.tokens = { total = total, system = SYSTEM, checkpoints = taken, conversation = said }
+  job.budgets = t.hook("budgets", { model = job.model, tokens = job.tokens })
+  job.target, job.most = job.budgets.target, job.budgets.hard
+  return job
+end
+
+local function check(t, text, checkpoints, more, expected)
+  local options = more and more.options
+  if more then
+    more.options = nil
+  end
+  local ops = t.hook("plan", job_of(t, text, checkpoints, more), options).ops
+  for at, op in ipairs(expected) do
+    for key, value in pairs(op) do
+      t.eq(ops[at] and ops[at][key], value, key)
+    end
+  end
+  t.eq(#ops, #expected)
+end
+
+return {
+  test_old_exchanges_of_the_model_become_one_checkpoint = function(t)
+    -- The recent part of 1890 tokens holds the last three; the user's message stays.
+    check(t, "u100 c1000 a500 u100 c1200 c880 c400 u100! a500", nil, nil, {
+      { op = "summarize", entries = { 3, 4, 5, 7, 8 }, target = 1350 },
+    })
+  end,
+
+  test_a_checkpoint_takes_half_of_what_it_stands_for_at_most = function(t)
+    check(t, "u100! c900 c1400 c400", nil, nil, {
+      { op = "summarize", entries = { 3, 4 }, target = 450 },
+    })
+    check(t, "u100! c4500 c1400 c400", nil, nil, {
+      { op = "summarize", entries = { 3, 4 }, target = 2000 },
+    })
+  end,
+
+  test_the_newest_exchange_stays_however_large = function(t)
+    check(t, "u100! c1500 c4000", nil, nil, {
+      { op = "summarize", entries = { 3, 4 } },
+    })
+  end,
+
+  test_pinned_exchanges_stay = function(t)
+    check(t, "u100! c2000! c2000 c1800", nil, nil, {
+      { op = "summarize", entries = { 5, 6 }, target = 1000 },
+    })
+  end,
+
+  test_what_is_not_worth_it_is_left_alone = function(t)
+    check(t, "u100! c200 c1800", nil, nil, {})
+  end,
+
+  test_truncating_needs_no_summary = function(t)
+    local options = { compression_strategy = "truncate" }
+    check(t, "u100! c3000 c1500", nil, { options = options }, {
+      { op = "drop", entries = { 3, 4 } },
+    })
+  end,
+
+  --- 40 % of 6300 are 2520: beside a new one of 1000 the two old ones would take 1800 as they age.
+  test_above_the_share_old_ones_are_merged = function(t)
+    check(t, "u100! c2000 c1300 c100", { { 1, 7, 800 }, { 1, 6, 800 } }, nil, {
+      { op = "merge", checkpoints = { "c1", "c2" }, target = 400, to = 0 },
+      { op = "summarize", entries = { 3, 4 }, target = 1000 },
+    })
+  end,
+
+  --- The old one can come down to 800, which leaves 1720.
+  test_a_new_one_gives_way_to_the_share = function(t)
+    check(t, "u100! c4000 c700", { { 3, 0, 2000 } }, nil, {
+      { op = "summarize", entries = { 3, 4 }, target = 1720 },
+    })
+  end,
+
+  test_the_newest_15_messages_of_the_user_always_stay = function(t)
+    local users = ("u250 "):rep(15)
+    check(t, users .. "c1200 u20! c1700", nil, nil, {
+      { op = "summarize", entries = { 17, 18 }, target = 600 },
+    })
+  end,
+
+  test_older_ones_are_folded_where_the_room_cannot_hold_them = function(t)
+    check(t, ("u250 "):rep(17) .. "u20! a1700", nil, nil, {
+      { op = "fold_user", entries = { 2, 3, 4 }, target = 375 },
+    })
+    check(t, ("u50 "):rep(25) .. "c3000 u20! a1700", nil, nil, { { op = "summarize" } })
+  end,
+
+  test_class_1_starts_over = function(t)
+    check(t, "u100! c3000 c1500", nil, { model = { size = 4096, limit = 3481 } }, {
+      { op = "rollover", target = 400 },
+    })
+  end,
+
+  test_an_emergency_needs_enough = function(t)
+    check(t, "u100! c3000 c3000", nil, { cause = "hard" }, { { op = "summarize" } })
+    check(t, "u5000 u200! a900", nil, { cause = "hard" }, { { op = "fit" } })
+    check(t, "u5000 u200! a1300", nil, { cause = "hard" }, { { op = "rollover", target = 400 } })
+  end,
+
+  test_a_restore_point_is_made_first = function(t)
+    local function snapshot(total, cause, options)
+      local job = job_of(t, "u100! c" .. total - 700 .. " a100", nil, { cause = cause })
+      return t.hook("plan", job, options).snapshot
+    end
+    t.eq(snapshot(5440, "soft"), true)
+    t.eq(snapshot(5439, "soft"), false)
+    t.eq(snapshot(2000, "manual"), true)
+    t.eq(snapshot(6000, "soft", { snapshots_auto = false }), false)
+  end,
+}
