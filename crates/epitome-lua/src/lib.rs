@@ -1,11 +1,33 @@
-//! Policies in Lua.
+//! Policies in Lua: a sandbox, a loader, and what a policy may call.
+//!
+//! Invariant: a policy answers with data and can do nothing else; whatever it does, a call ends
+//! within its limits, and a policy that was loaded goes on answering when its files break.
+//! Used by the facade, which finds policies and puts them into chains.
 
+mod api;
+mod declared;
+mod engine;
+mod error;
+mod fault;
+mod files;
+mod generation;
+mod job;
 mod limits;
 mod misfit;
+mod option;
 mod read;
+mod require;
 mod sandbox;
 mod source;
+mod strict;
+mod vm;
 mod watchdog;
 
+pub use api::{API, ApiFunction};
+pub use declared::{API_VERSION, Declared};
+pub use engine::Engine;
+pub use error::{LoadCause, LoadError};
+pub use generation::Generation;
 pub use limits::Limits;
+pub use option::OptionShape;
 pub use source::{Found, Source};

@@ -4,11 +4,12 @@
 //! policy runs, and ends after a bounded number of values however they are nested. Called on
 //! answers, on memos and by `ep.json`.
 
+use epitome_kernel::nearest;
 use epitome_types::hook::{Field, Shape, TableShape};
 use mlua::{Table, Value};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::misfit::{Misfit, hint, optional};
+use crate::misfit::{Misfit, expected, hint, optional, shown};
 
 /// The most values that are read.
 const MOST_VALUES: usize = 100_000;
@@ -98,14 +99,23 @@ impl Reader {
         let Value::Table(table) = value else {
             return shapes.iter().find_map(|shape| self.shaped(value, shape).ok()).map(Ok);
         };
+        let names: Vec<String> = keys(table).into_iter().map(|(name, _)| name).collect();
         let known = |shape: &Shape| match shape {
             Shape::Table(shape) => {
-                Some(shape.all_fields().filter(|field| !raw(table, field.name).is_nil()).count())
+                let fields = || shape.all_fields().map(|field| field.name);
+                // A name that is nearly right counts, but less than one that is.
+                let points = |name: &String| match nearest(name, fields()) {
+                    Some(field) if field == name => 2,
+                    Some(_) => 1,
+                    None => 0,
+                };
+                Some(names.iter().map(points).sum())
             }
             Shape::List(_) | Shape::Map(_) | Shape::Tagged { .. } | Shape::Any => Some(0),
             _ => None,
         };
-        let tables = shapes.iter().filter_map(|shape| known(shape).map(|known| (known, shape)));
+        let tables =
+            shapes.iter().filter_map(|shape| known(shape).map(|known: usize| (known, shape)));
         // Of equals the first.
         let best = tables.rev().max_by_key(|(known, _)| *known)?;
         Some(self.shaped(value, best.1))
@@ -122,27 +132,24 @@ impl Reader {
         if let Some((tag, word)) = tag {
             found.insert(tag.to_owned(), Json::String(word.to_owned()));
         }
+        let names = || shape.all_fields().map(|field| field.name);
+        let known =
+            |key: &str| tag.is_some_and(|(tag, _)| tag == key) || names().any(|name| name == key);
+        if let Some((key, value)) = keys(table).into_iter().find(|(key, _)| !known(key)) {
+            let what = format!("no such field{}", hint(&key, names().collect::<Vec<_>>()));
+            return Err(Misfit::new(&value, what).in_field(&key));
+        }
         for Field { name, shape, .. } in shape.all_fields() {
             let item = raw(table, *name);
-            if item.is_nil() {
-                if !optional(shape) {
-                    let what = format!("`{name}` is missing: {}", expected_here(shape));
-                    return Err(Misfit::new(value, what));
-                }
-                continue;
-            }
-            let item = self.shaped(&item, shape).map_err(|misfit| misfit.in_field(name))?;
-            found.insert((*name).to_owned(), item);
-        }
-        let known = |key: &str| found.contains_key(key);
-        match keys(table).into_iter().find(|(key, _)| !known(key)) {
-            None => Ok(Json::Object(found)),
-            Some((key, value)) => {
-                let names: Vec<&str> = shape.all_fields().map(|field| field.name).collect();
-                let what = format!("no such field{}", hint(&key, names));
-                Err(Misfit::new(&value, what).in_field(&key))
+            if !item.is_nil() {
+                let item = self.shaped(&item, shape).map_err(|misfit| misfit.in_field(name))?;
+                found.insert((*name).to_owned(), item);
+            } else if !optional(shape) {
+                let what = format!("`{name}` is missing: expected {}", expected(shape));
+                return Err(Misfit::new(value, what));
             }
         }
+        Ok(Json::Object(found))
     }
 
     fn any(&mut self, value: &Value, deeper: usize) -> Result<Json, Misfit> {
@@ -203,10 +210,6 @@ impl Reader {
     }
 }
 
-fn expected_here(shape: &Shape) -> String {
-    format!("expected {}", crate::misfit::expected(shape))
-}
-
 /// What stands under a key, without asking metatables.
 pub(crate) fn raw(table: &Table, key: impl mlua::IntoLua) -> Value {
     table.raw_get(key).unwrap_or(Value::Nil)
@@ -218,7 +221,7 @@ pub(crate) fn keys(table: &Table) -> Vec<(String, Value)> {
     let mut keys: Vec<_> = pairs
         .map(|(key, value)| match key.as_string() {
             Some(name) => (name.to_string_lossy(), value),
-            None => (format!("[{}]", crate::misfit::shown(&key)), value),
+            None => (format!("[{}]", shown(&key)), value),
         })
         .collect();
     keys.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -237,7 +240,7 @@ fn key_beside_list(table: &Table) -> Option<(String, Value)> {
     let (key, value) = pairs.find(|(key, _)| !inside(key))?;
     let name = match key.as_string() {
         Some(name) => name.to_string_lossy(),
-        None => format!("[{}]", crate::misfit::shown(&key)),
+        None => format!("[{}]", shown(&key)),
     };
     Some((name, value))
 }

@@ -1,0 +1,63 @@
+//! The engine: loads policies, and owns the thread that ends what runs too long.
+//!
+//! Invariant: no state is shared between engines. Made by the host, usually once.
+
+use std::fmt;
+use std::sync::Arc;
+
+use epitome_kernel::Counter;
+use serde_json::{Map, Value as Json};
+
+use crate::error::LoadError;
+use crate::generation::Generation;
+use crate::limits::Limits;
+use crate::source::Found;
+use crate::watchdog::Watchdog;
+
+/// Loads policies.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    limits: Limits,
+    dog: Watchdog,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Engine").field(&self.0.limits).finish()
+    }
+}
+
+impl Engine {
+    /// An engine whose policies have these limits.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no thread to give.
+    pub fn new(limits: Limits) -> std::io::Result<Self> {
+        Ok(Self(Arc::new(Inner { limits, dog: Watchdog::start()? })))
+    }
+
+    /// Loads a policy; `counter` counts for it, `options` are its own, by name.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, run, or used with these options.
+    pub fn load(
+        &self,
+        found: &Found,
+        counter: &Arc<dyn Counter>,
+        options: &Map<String, Json>,
+    ) -> Result<Generation, LoadError> {
+        Generation::load(self.clone(), found, counter, options)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn dog(&self) -> &Watchdog {
+        &self.0.dog
+    }
+}

@@ -1,0 +1,198 @@
+//! A generation: a policy as its files were at one moment.
+//!
+//! Invariant: it never changes; the same job and memo give the same answer on any of its virtual
+//! machines. One that overruns its limits too often is asked no more.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use epitome_kernel::{
+    Answer, Counter, HOOKS, Halt, HookShape, Job, Opinion, Policy, PolicyError, Rest,
+};
+use serde_json::{Map, Value as Json};
+
+use crate::api::{Host, Patterns};
+use crate::declared::{self, Declared};
+use crate::engine::Engine;
+use crate::error::{LoadCause, LoadError};
+use crate::fault::said;
+use crate::files::{Files, Module};
+use crate::source::Found;
+use crate::vm::{Reply, Trouble, Unanswered, Vm};
+
+/// A policy as its files were at one moment.
+pub struct Generation {
+    engine: Engine,
+    host: Arc<Host>,
+    policy: Module,
+    declared: Declared,
+    options: Map<String, Json>,
+    id: String,
+    idle: Mutex<Vec<Vm>>,
+    overruns: AtomicU32,
+}
+
+impl fmt::Debug for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        f.debug_struct("Generation").field("policy", &name).field("id", &self.id).finish()
+    }
+}
+
+impl Generation {
+    pub(crate) fn load(
+        engine: Engine,
+        found: &Found,
+        counter: &Arc<dyn Counter>,
+        options: &Map<String, Json>,
+    ) -> Result<Self, LoadError> {
+        let failed = |cause| LoadError { policy: found.name.clone(), cause };
+        let files =
+            Files::new(found.clone()).map_err(|what| failed(LoadCause::Unreadable(what)))?;
+        let policy =
+            files.policy().map_err(|what| failed(LoadCause::Unreadable(what)))?.ok_or_else(
+                || failed(LoadCause::Missing(found.files.folder().map(ToOwned::to_owned))),
+            )?;
+        declared::check_header(&policy.text).map_err(|what| failed(LoadCause::Broken(what)))?;
+        let host = Arc::new(Host {
+            policy: found.name.clone(),
+            counter: Arc::clone(counter),
+            files: Arc::new(files),
+            patterns: Patterns::default(),
+        });
+        let mut generation = Self {
+            engine,
+            host,
+            policy,
+            declared: Declared::default(),
+            options: Map::new(),
+            id: String::new(),
+            idle: Mutex::new(Vec::new()),
+            overruns: AtomicU32::new(0),
+        };
+        let (mut vm, declared) =
+            generation.machine().map_err(|trouble| failed(LoadCause::Broken(trouble.what)))?;
+        generation.host.files.seal();
+        generation.id = format!("b3:{}", generation.host.files.hash().to_hex());
+        generation.options = crate::option::values(&declared.options, options)
+            .map_err(|what| failed(LoadCause::Options(what)))?;
+        generation.declared = declared;
+        vm.set_options(&generation.options)
+            .map_err(|error| failed(LoadCause::Broken(said(&error))))?;
+        generation.put_back(vm);
+        Ok(generation)
+    }
+
+    /// The address of everything that it was made of: `b3:` and a hash.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What it says it is.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// The values of its options.
+    pub fn options(&self) -> &Map<String, Json> {
+        &self.options
+    }
+
+    /// Whether it overran its limits so often that it is asked no more.
+    pub fn quarantined(&self) -> bool {
+        self.overruns.load(Ordering::Relaxed) >= self.engine.limits().overruns
+    }
+
+    pub(crate) fn found(&self) -> &Found {
+        self.host.files.found()
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// A new machine with the policy in it, without options.
+    fn machine(&self) -> Result<(Vm, Declared), Trouble> {
+        let mut vm = Vm::new(&self.host).map_err(|error| said(&error))?;
+        let (limits, dog) = (self.engine.limits(), self.engine.dog());
+        let declared = vm.load(&self.host.policy, &self.policy, limits, dog)?;
+        Ok((vm, declared))
+    }
+
+    /// A machine that nobody uses. There are as many as calls under way, and no call waits for
+    /// another; of those that come back a few are kept.
+    pub(crate) fn take(&self) -> Result<Vm, Trouble> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(vm) = idle {
+            return Ok(vm);
+        }
+        let (mut vm, _) = self.machine()?;
+        vm.set_options(&self.options).map_err(|error| said(&error))?;
+        Ok(vm)
+    }
+
+    fn put_back(&self, vm: Vm) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < self.engine.limits().idle {
+            idle.push(vm);
+        }
+    }
+
+    fn call(
+        &self,
+        hook: &'static HookShape,
+        job: Job<'_>,
+        rest: &Rest<'_>,
+    ) -> Result<Reply, Unanswered> {
+        let mut vm = self.take().map_err(Unanswered::Trouble)?;
+        let memo = rest.memo(&self.host.policy);
+        let (limits, dog) = (self.engine.limits(), self.engine.dog());
+        let reply = vm.ask(hook, job, memo.as_deref(), rest, limits, dog);
+        match &reply {
+            Err(Unanswered::Trouble(trouble)) if trouble.overran => {}
+            _ => self.put_back(vm),
+        }
+        reply
+    }
+
+    /// What is said of an overrun: with the last one that is borne, that it was the last.
+    fn counted(&self, trouble: Trouble) -> String {
+        let most = self.engine.limits().overruns;
+        match trouble.overran && self.overruns.fetch_add(1, Ordering::Relaxed) + 1 == most {
+            true => {
+                let what = trouble.what;
+                format!("{what}; that was overrun {most}: it is asked no more until it is changed")
+            }
+            false => trouble.what,
+        }
+    }
+}
+
+impl Policy for Generation {
+    fn name(&self) -> &str {
+        &self.host.policy
+    }
+
+    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+        let name = job.hook();
+        if !self.declared.hooks.contains(&name) || self.quarantined() {
+            return Ok(None);
+        }
+        let Some(hook) = HOOKS.iter().find(|hook| hook.name == name) else { return Ok(None) };
+        match self.call(hook, *job, rest) {
+            Ok(reply) => {
+                if let Some(memo) = reply.memo {
+                    rest.set_memo(&self.host.policy, memo);
+                }
+                Ok(reply.answer)
+            }
+            Err(Unanswered::Halt(halt)) => Err(halt),
+            Err(Unanswered::Trouble(trouble)) => Err(Halt::Error(PolicyError {
+                policy: self.host.policy.clone(),
+                hook: name,
+                what: self.counted(trouble),
+            })),
+        }
+    }
+}

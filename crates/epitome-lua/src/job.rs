@@ -1,0 +1,159 @@
+//! From data to Lua: jobs, answers of others, memos.
+//!
+//! Invariant: a job can only be read, and asking it for a name that no job of its kind has is an
+//! error. Texts are never copied into it; methods read them while the hook runs.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::{HookShape, Job};
+use epitome_types::hook::{Place, Shape, TableShape, Texts};
+use mlua::serde::SerializeOptions;
+use mlua::{Function, Lua, LuaSerdeExt, Result, Scope, Table, Value};
+use serde::Serialize;
+
+use crate::strict;
+
+/// Fields of every job that are the policy's own.
+pub(crate) const OWN_FIELDS: &[&str] = &["opt", "memo"];
+
+/// Methods that read texts, beside the fields of the tables that have them.
+pub(crate) const METHODS: &[&str] = &["text", "head"];
+
+/// Data as a Lua value. What is not there is `nil`.
+pub(crate) fn to_lua(lua: &Lua, data: &impl Serialize) -> Result<Value> {
+    const OPTIONS: SerializeOptions = SerializeOptions::new()
+        .set_array_metatable(false)
+        .serialize_none_to_null(false)
+        .serialize_unit_to_null(false);
+    lua.to_value_with(data, OPTIONS)
+}
+
+/// Metatables of the tables of jobs, by the name of their shape.
+#[derive(Debug, Default)]
+pub(crate) struct Metatables(BTreeMap<&'static str, Table>);
+
+impl Metatables {
+    /// Locks a job of this hook and all tables in it.
+    pub(crate) fn lock_job(&mut self, lua: &Lua, job: &Table, hook: &HookShape) -> Result<()> {
+        self.lock(lua, job, hook.job, "job", OWN_FIELDS)
+    }
+
+    fn lock(
+        &mut self,
+        lua: &Lua,
+        table: &Table,
+        shape: &'static TableShape,
+        called: &str,
+        more: &[&str],
+    ) -> Result<()> {
+        for field in shape.all_fields() {
+            let Some(found) = within(&field.shape) else { continue };
+            let Value::Table(inner) = table.raw_get(field.name)? else { continue };
+            let called = || format!("{called}.{}", field.name);
+            match found {
+                Within::Table(shape) => self.lock(lua, &inner, shape, &called(), METHODS)?,
+                Within::Tables(shape) => {
+                    for item in inner.sequence_values::<Table>() {
+                        self.lock(lua, &item?, shape, &called(), &[])?;
+                    }
+                    inner.set_readonly(true);
+                }
+                Within::Values => inner.set_readonly(true),
+            }
+        }
+        let metatable = match self.0.get(shape.name) {
+            Some(metatable) => metatable.clone(),
+            None => {
+                let fields = shape.all_fields().map(|field| field.name);
+                let names = fields.chain(more.iter().copied()).map(str::to_owned).collect();
+                let made = strict::metatable(lua, called, names)?;
+                self.0.insert(shape.name, made.clone());
+                made
+            }
+        };
+        table.set_metatable(Some(metatable))?;
+        table.set_readonly(true);
+        Ok(())
+    }
+}
+
+enum Within {
+    Table(&'static TableShape),
+    Tables(&'static TableShape),
+    Values,
+}
+
+/// What is locked where a value of this shape stands.
+fn within(shape: &'static Shape) -> Option<Within> {
+    match shape {
+        Shape::Optional(inner) => within(inner),
+        Shape::Table(table) => Some(Within::Table(table)),
+        Shape::List(Shape::Table(table)) => Some(Within::Tables(table)),
+        Shape::List(_) | Shape::Map(_) => Some(Within::Values),
+        _ => None,
+    }
+}
+
+/// Gives a job the methods that read its texts; they are gone with the scope.
+pub(crate) fn add_methods<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    table: &Table,
+    job: Job<'env>,
+) -> Result<()> {
+    let (owner, text, head) = match job {
+        Job::Arrive(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
+        Job::Observe(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
+        Job::Plan(job) => {
+            let texts: &'env dyn Texts = job.texts;
+            let text = scope
+                .create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(Place(place))))?;
+            let head =
+                scope.create_function(move |_, (_, place, lines): (Value, u32, usize)| {
+                    Ok(texts.text(Place(place)).map(|text| first_lines(&text, lines).to_owned()))
+                })?;
+            ("entries", text, head)
+        }
+        _ => return Ok(()),
+    };
+    let owner: Table = table.raw_get(owner)?;
+    owner.raw_set("text", text)?;
+    owner.raw_set("head", head)
+}
+
+fn whole<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    text: &'env str,
+) -> Result<Function> {
+    scope.create_function(move |lua, _: Value| lua.create_string(text))
+}
+
+fn beginning<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    text: &'env str,
+) -> Result<Function> {
+    scope.create_function(move |lua, (_, lines): (Value, usize)| {
+        lua.create_string(first_lines(text, lines))
+    })
+}
+
+/// The first lines of a text, the line break behind the last of them left out.
+fn first_lines(text: &str, lines: usize) -> &str {
+    match lines.checked_sub(1).map(|more| text.match_indices('\n').nth(more)) {
+        None => "",
+        Some(None) => text,
+        Some(Some((end, _))) => &text[..end],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_lines_are_whole() {
+        let text = "a\nb\nc";
+        let heads = [0, 1, 2, 3, 4].map(|lines| first_lines(text, lines));
+        assert_eq!(heads, ["", "a", "a\nb", "a\nb\nc", "a\nb\nc"]);
+        assert_eq!(first_lines("a\n", 1), "a");
+    }
+}

@@ -1,0 +1,314 @@
+//! One virtual machine with a policy in it.
+//!
+//! Invariant: it is used by one call at a time, and thrown away when a call overran its limits.
+//! Pooled by `generation`.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use epitome_kernel::{Answer, Halt, HookShape, Job, ModelAsk, Rest};
+use epitome_types::hook::{Field, Shape, TableShape};
+use mlua::{Error, Lua, Result, Table, Value};
+use serde_json::{Map, Value as Json};
+
+use crate::api::{self, Env, Host};
+use crate::declared::{self, Declared, Hooks};
+use crate::fault::{out_of_memory, said};
+use crate::files::Module;
+use crate::job::{self, Metatables};
+use crate::limits::Limits;
+use crate::read::{raw, read, read_any};
+use crate::require;
+use crate::sandbox;
+use crate::strict;
+use crate::watchdog::{Watchdog, Watched};
+
+/// What is left of a virtual machine's memory before it is swept after a call.
+const SWEPT_ABOVE: usize = 4;
+
+/// What every answer may be instead of an answer: a question for a model.
+pub(crate) const ASK: TableShape = TableShape {
+    name: "Ask",
+    doc: "Asks a model first; then the hook is asked again, with `job.replies[id]`.",
+    fields: &[
+        Field { name: "id", doc: "The name of the reply in `job.replies`.", shape: Shape::Text },
+        Field { name: "system", doc: "The system prompt.", shape: Shape::Optional(&Shape::Text) },
+        Field { name: "user", doc: "The question.", shape: Shape::Text },
+        Field {
+            name: "max_tokens",
+            doc: "The most tokens of the reply.",
+            shape: Shape::Optional(&Shape::Integer),
+        },
+    ],
+};
+
+/// A failure in the words of `fault`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Trouble {
+    pub(crate) what: String,
+    /// Whether time or memory ran out.
+    pub(crate) overran: bool,
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Self {
+        Self { what, overran: false }
+    }
+}
+
+/// Why a call gave no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    Trouble(Trouble),
+    Halt(Halt),
+}
+
+impl From<String> for Unanswered {
+    fn from(what: String) -> Self {
+        Self::Trouble(what.into())
+    }
+}
+
+/// What a hook answered.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) answer: Option<Answer>,
+    /// The memo after the call, where it is another one.
+    pub(crate) memo: Option<String>,
+}
+
+pub(crate) struct Vm {
+    lua: Lua,
+    flag: Arc<AtomicBool>,
+    slot: Table,
+    hooks: Hooks,
+    opt: Option<Table>,
+    metatables: Metatables,
+}
+
+impl Vm {
+    /// A machine with nothing in it yet.
+    pub(crate) fn new(host: &Arc<Host>) -> Result<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut slot = None;
+        let lua = sandbox::machine(&flag, |lua, globals| {
+            let env = Env { host: Arc::clone(host), slot: lua.create_table()? };
+            globals.raw_set("ep", api::table(lua, &env)?)?;
+            globals.raw_set("print", api::print(lua, &env)?)?;
+            globals.raw_set("require", require::require(lua, &host.files)?)?;
+            slot = Some(env.slot);
+            Ok(())
+        })?;
+        let slot = slot.map_or_else(|| lua.create_table(), Ok)?;
+        let (hooks, metatables) = (Hooks::new(), Metatables::default());
+        Ok(Self { lua, flag, slot, hooks, opt: None, metatables })
+    }
+
+    /// Runs the policy's file and looks at what it says it is.
+    pub(crate) fn load(
+        &mut self,
+        name: &str,
+        policy: &Module,
+        limits: &Limits,
+        dog: &Watchdog,
+    ) -> std::result::Result<Declared, Trouble> {
+        let watched = dog.watch(&self.flag, limits.load);
+        self.limit(limits.memory);
+        let value = require::run(&self.lua, policy);
+        let value = value.map_err(|error| trouble(&error, &watched, limits, limits.load))?;
+        let (declared, hooks) = declared::read(name, &value)?;
+        self.hooks = hooks;
+        Ok(declared)
+    }
+
+    /// Gives the hooks their `job.opt`.
+    pub(crate) fn set_options(&mut self, options: &Map<String, Json>) -> Result<()> {
+        self.limit(0);
+        if let Value::Table(table) = job::to_lua(&self.lua, options)? {
+            strict::lock(&self.lua, &table, "job.opt")?;
+            self.opt = Some(table);
+        }
+        Ok(())
+    }
+
+    /// Calls a hook.
+    pub(crate) fn ask(
+        &mut self,
+        hook: &'static HookShape,
+        job: Job<'_>,
+        memo: Option<&str>,
+        rest: &Rest<'_>,
+        limits: &Limits,
+        dog: &Watchdog,
+    ) -> std::result::Result<Reply, Unanswered> {
+        let Self { lua, flag, slot, hooks, opt, metatables } = self;
+        let Some(called) = hooks.get(hook.name) else {
+            return Ok(Reply { answer: None, memo: None });
+        };
+        let halted = RefCell::new(None);
+        let watched = RefCell::new(dog.watch(flag, limits.call));
+        limit(lua, 0);
+        let outcome = lua.scope(|scope| {
+            let Value::Table(table) = job::to_lua(lua, &job)? else {
+                return Err(Error::runtime("the job is no table"));
+            };
+            job::add_methods(scope, &table, job)?;
+            let notes = notes(lua, memo)?;
+            table.raw_set("memo", &notes)?;
+            table.raw_set("opt", opt.as_ref())?;
+            metatables.lock_job(lua, &table, hook)?;
+            let ask = scope.create_function(|lua, ()| {
+                let opinion = watched.borrow_mut().paused(|| rest.ask(&job));
+                match opinion {
+                    Ok(None) => Ok(Value::Nil),
+                    Ok(Some(answer)) => job::to_lua(lua, &answer),
+                    Err(halt) => {
+                        *halted.borrow_mut() = Some(halt);
+                        Err(Error::runtime("a model is asked first"))
+                    }
+                }
+            })?;
+            slot.raw_set("job", &table)?;
+            slot.raw_set("ask", ask)?;
+            limit(lua, limits.memory);
+            let answer = called.function.call::<Value>(&table);
+            limit(lua, 0);
+            slot.raw_set("job", Value::Nil)?;
+            slot.raw_set("ask", Value::Nil)?;
+            Ok((answer?, notes))
+        });
+        if let Some(halt) = halted.into_inner() {
+            return Err(Unanswered::Halt(halt));
+        }
+        let watched = watched.into_inner();
+        let (answer, notes) = outcome
+            .and_then(|(answer, notes)| match watched.over() {
+                true => Err(Error::runtime("")),
+                false => Ok((answer, notes)),
+            })
+            .map_err(|error| {
+                let mut trouble = trouble(&error, &watched, limits, limits.call);
+                if trouble.overran && !trouble.what.contains(".lua:") {
+                    trouble.what = format!("{}: {}", called.place, trouble.what);
+                }
+                Unanswered::Trouble(trouble)
+            })?;
+        drop(watched);
+        let wrong = |what: String| format!("{} answered {what}", called.place);
+        if let Some(ask) = asked(&answer).map_err(wrong)? {
+            return Err(Unanswered::Halt(Halt::Ask(ask)));
+        }
+        let answer = typed(hook, &answer).map_err(wrong)?;
+        let memo = noted(&notes, memo).map_err(|what| format!("{} noted {what}", called.place))?;
+        if lua.used_memory() > limits.memory / SWEPT_ABOVE {
+            lua.gc_collect().map_err(|error| said(&error))?;
+        }
+        Ok(Reply { answer, memo })
+    }
+
+    fn limit(&self, bytes: usize) {
+        limit(&self.lua, bytes);
+    }
+}
+
+/// Bounds the memory of a machine; 0 is no bound. Input is built without: a bound makes every
+/// allocation slower.
+fn limit(lua: &Lua, bytes: usize) {
+    // The machine is ours, so that its memory can always be bounded.
+    drop(lua.set_memory_limit(bytes));
+}
+
+/// A failed call in words.
+fn trouble(
+    error: &Error,
+    watched: &Watched<'_>,
+    limits: &Limits,
+    time: std::time::Duration,
+) -> Trouble {
+    let what = said(error);
+    let place =
+        what.split_once(": ").map(|(place, _)| place).filter(|place| place.contains(".lua:"));
+    let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+    if watched.over() {
+        let time = time.as_millis();
+        return Trouble { what: format!("{place}took longer than {time} ms"), overran: true };
+    }
+    if out_of_memory(error) {
+        let memory = limits.memory >> 20;
+        return Trouble { what: format!("{place}needed more than {memory} MiB"), overran: true };
+    }
+    what.into()
+}
+
+/// The memo as a table.
+fn notes(lua: &Lua, memo: Option<&str>) -> Result<Table> {
+    let json = memo.and_then(|memo| serde_json::from_str::<Json>(memo).ok());
+    match job::to_lua(lua, &json)? {
+        Value::Table(table) => Ok(table),
+        _ => lua.create_table(),
+    }
+}
+
+/// The memo as JSON, where it is not what it was.
+fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<String>, String> {
+    if before.is_none() && notes.is_empty() {
+        return Ok(None);
+    }
+    let json = read_any(&Value::Table(notes.clone()))
+        .map_err(|misfit| misfit.in_field("memo").in_field("job").to_string())?;
+    let memo = json.to_string();
+    Ok((before != Some(&*memo)).then_some(memo))
+}
+
+/// A question for a model, where the answer is one.
+fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
+    let Value::Table(table) = answer else { return Ok(None) };
+    let ask = raw(table, "ask");
+    if ask.is_nil() {
+        return Ok(None);
+    }
+    let read = read(&ask, &Shape::Table(&ASK));
+    let json = read.map_err(|misfit| misfit.in_field("ask").to_string())?;
+    let text = |field: &str| json.get(field).and_then(Json::as_str).map(str::to_owned);
+    Ok(Some(ModelAsk {
+        id: text("id").unwrap_or_default(),
+        system: text("system"),
+        user: text("user").unwrap_or_default(),
+        max_tokens: json.get("max_tokens").and_then(Json::as_u64),
+    }))
+}
+
+/// An answer as the kernel takes it.
+fn typed(hook: &HookShape, answer: &Value) -> std::result::Result<Option<Answer>, String> {
+    if answer.is_nil() {
+        return Ok(None);
+    }
+    let json = read(answer, &hook.answer).map_err(|misfit| misfit.to_string())?;
+    Answer::read(hook.name, json).map_err(|error| format!("what cannot be taken: {error}"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use epitome_testkit::FixedCounter;
+    use mlua::Value;
+
+    use super::*;
+    use crate::api::Patterns;
+    use crate::files::Files;
+    use crate::source::{Found, Source};
+
+    /// Runs a text as a policy's file and gives what it returns as a text, or what it says.
+    pub(crate) fn eval(text: &str) -> std::result::Result<String, String> {
+        let found = Found { name: "x".into(), files: Source::Embedded(&[]), libraries: vec![] };
+        let files = Arc::new(Files::new(found).unwrap());
+        let (counter, patterns) = (Arc::new(FixedCounter::Quarters), Patterns::default());
+        let host = Arc::new(Host { policy: "x".into(), counter, files, patterns });
+        let vm = Vm::new(&host).unwrap();
+        let module = Module { chunk: "policy.lua".into(), text: text.to_owned() };
+        let value: Value = require::run(&vm.lua, &module).map_err(|error| said(&error))?;
+        value.to_string().map_err(|error| error.to_string())
+    }
+}
