@@ -58,7 +58,8 @@ function policy.trigger(job)
 end
 
 --- The operations and why. An emergency is met in the kernel's own way where this policy's would
---- not be enough, and what is over the limit starts over then.
+--- not be enough, and what is over the limit starts over then. A budget that somebody set, which
+--- has no bound below it, is no reason to: it is filled.
 ---@param job PlanJob
 ---@return Order[] ops, string reason
 local function orders(job)
@@ -68,7 +69,7 @@ local function orders(job)
   local ops, size = compression.of(job)
   if job.cause ~= "hard" or size < share(job.model.limit, job.opt.emergency_at) then
     return ops, "what the model did before the recent part"
-  elseif budget.alarm(job) == "rollover" then
+  elseif budget.alarm(job) == "rollover" and job.budgets.soft < job.budgets.hard then
     return { ageing.rollover() }, "nothing less is enough"
   end
   return { { op = "fit" } }, "emergency"

@@ -152,6 +152,13 @@ return {
     check(t, "u5000 u200! a1300", nil, { cause = "hard" }, { { op = "rollover", target = 400 } })
   end,
 
+  --- So the host says that a budget was set: nothing is done before it is reached.
+  test_a_budget_is_filled = function(t)
+    local job = job_of(t, "u5000 u200! a1300", nil, { cause = "hard" })
+    job.budgets.soft = job.budgets.hard
+    t.eq(t.hook("plan", job).ops, { { op = "fit" } })
+  end,
+
   test_a_restore_point_is_made_first = function(t)
     local function snapshot(total, cause, options)
       local job = job_of(t, "u100! c" .. total - 700 .. " a100", nil, { cause = cause })
