@@ -7,15 +7,18 @@ use std::mem;
 
 use epitome_count::{Cached, ToolFormat, for_model, tools};
 use epitome_kernel::{Counter, Departure, Gauge, Sizes, Thread};
-use epitome_plan::{Envelope, Outcome, compress};
-use epitome_types::{Report, Unit};
+use epitome_plan::Envelope;
+use epitome_types::{Happened, Report, Unit};
 use epitome_wire::{Document, Format};
 
 use crate::builder::{Builder, Counting};
 use crate::error::{Error, first};
+use crate::facts::ThreadTexts;
 use crate::outgoing::{broken, outgoing};
+use crate::planning::{Planned, Told, shaped};
 use crate::reported::Account;
 use crate::request::Request;
+use crate::single::Single;
 
 /// The vocabulary that budgets are counted in.
 pub(crate) const BUDGET_VOCABULARY: &str = "o200k_base";
@@ -102,32 +105,56 @@ impl Compressor {
             let known = first(&known);
             account.warnings.push(format!("its provider would refuse the input: {known}"));
         }
-        let options = profile.compress(store.is_some(), envelope);
-        for (at, &budget) in bounds.attempts.iter().enumerate() {
-            let last = at + 1 == bounds.attempts.len();
+        let single = Single {
+            settings: &self.settings,
+            document,
+            thread: &thread,
+            tokens: &tokens,
+            bounds: &bounds,
+        };
+        if let Some(decided) = single.decide().await {
+            let base = profile.compress(store.is_some(), envelope);
+            let mut told = Told::default();
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
-            match compress(&thread, &options, budget, counter, &summarizers).await {
-                Outcome::Compressed(mut compressed) => {
+            let texts = ThreadTexts(&thread);
+            let planning = decided.planning(&single, counter, &summarizers, &texts);
+            let (orders, policy) = planning.orders(&mut told).await;
+            let options = shaped(base, &decided.council, &decided.common, (&orders, policy)).await;
+            let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
+            account.warnings.extend(told.happened.iter().filter_map(worth_telling));
+            let errors = decided.council.chain.take_errors();
+            account.warnings.extend(errors.iter().map(ToString::to_string));
+            match planned {
+                Planned::Made(mut compressed) => {
+                    let budget = decided.most();
                     let bytes = outgoing(document, &compressed.view.edits(), budget)?;
                     let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
                     let departure = mem::take(&mut compressed.departure);
                     let report = account.compressed(document, &after, *compressed, &departure);
                     return Ok(Compressed { bytes, report, departure });
                 }
-                Outcome::Refused(error) => return Err(Error::Plan(error)),
-                Outcome::CannotFit { .. } if !last => {}
-                Outcome::CannotFit { budget, floor } if bounds.enforced => {
+                Planned::Refused(error) => return Err(Error::Plan(error)),
+                Planned::CannotFit { budget, floor } if bounds.enforced => {
                     return Err(Error::CannotFit { budget, floor });
                 }
-                Outcome::CannotFit { budget, floor } => account.warnings.push(format!(
+                Planned::CannotFit { budget, floor } => account.warnings.push(format!(
                     "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
                     floor.size, budget.unit, budget.most
                 )),
-                _ => break,
+                Planned::Skipped(_) => {}
             }
         }
         let report = account.untouched(document, &thread, &tokens);
         Ok(Compressed { bytes: document.bytes().to_vec(), report, departure: Departure::default() })
+    }
+}
+
+/// What a report warns of, of what came up.
+fn worth_telling(happened: &Happened) -> Option<String> {
+    match happened {
+        Happened::PolicyWarning { policy, text } => Some(format!("{policy}: {text}")),
+        Happened::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
+        _ => None,
     }
 }
 

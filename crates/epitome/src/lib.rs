@@ -33,6 +33,7 @@ mod compressor;
 mod config;
 mod council;
 mod error;
+mod facts;
 mod journal;
 mod outgoing;
 mod planning;
@@ -41,6 +42,7 @@ mod recorded;
 mod reported;
 mod request;
 mod session;
+mod single;
 mod target;
 
 pub use builder::Builder;

@@ -40,16 +40,16 @@ pub enum Window {
     Limit(u64),
 }
 
-/// What one conversation is compressed to.
+/// What one conversation is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bounds {
     /// The provider's limit in tokens, unless it is a guess that nobody needs.
     pub(crate) limit: Option<u64>,
     /// The hard budget asked for.
     pub(crate) budget: Option<Budget>,
-    /// What to shrink to, the most wanted first; empty where the conversation is left alone.
-    pub(crate) attempts: Vec<Budget>,
-    /// Whether it is a failure when the last attempt cannot be met.
+    /// The same for policies: the limit or the budget, in tokens.
+    pub(crate) live: Live,
+    /// Whether it is a failure when it cannot be met.
     pub(crate) enforced: bool,
 }
 
@@ -135,18 +135,15 @@ impl Target {
             Target::Bytes(most) => Some(Budget { unit: Unit::Bytes, most }),
             Target::Ratio(ratio) => Some(by_ratio(thread, tokens, ratio)),
         };
-        if let Some(budget) = hard {
-            let (budget, attempts) = (Some(budget), vec![budget]);
-            return Bounds { limit: stated, budget, attempts, enforced: true };
-        }
         let limit = stated.unwrap_or_else(|| options.limit.guess(format));
-        let in_tokens = |most| Budget { unit: Unit::Tokens, most };
-        let attempts = if tokens.total() < share(limit, options.trigger.soft) {
-            Vec::new()
-        } else {
-            vec![in_tokens(share(limit, options.trigger.target)), in_tokens(limit)]
+        let Some(budget) = hard else {
+            let enforced = stated.is_some();
+            let live = Live { limit, enforced, budgeted: false };
+            return Bounds { limit: Some(limit), budget: None, live, enforced };
         };
-        Bounds { limit: Some(limit), budget: None, attempts, enforced: stated.is_some() }
+        let most = if budget.unit == Unit::Tokens { budget.most } else { limit };
+        let live = Live { limit: most, enforced: true, budgeted: true };
+        Bounds { limit: stated, budget: Some(budget), live, enforced: true }
     }
 
     /// The bounds of a live conversation. A hard budget takes the place of the window.
@@ -180,6 +177,14 @@ impl Window {
     /// The limit that prompts in this format are held to under a profile, in tokens.
     pub fn limit(self, profile: &Profile, format: Format) -> u64 {
         self.stated(&profile.options).unwrap_or_else(|| profile.options.limit.guess(format))
+    }
+
+    /// The context size, where one was chosen.
+    pub(crate) fn size(self) -> Option<u64> {
+        match self {
+            Window::Size(size) => Some(size),
+            Window::Guessed | Window::Limit(_) => None,
+        }
     }
 
     /// The provider's limit, where somebody said what it is.
@@ -228,32 +233,36 @@ mod tests {
         target.bounds(window, Format::OpenAi, &Profile::default().options, &thread, &tokens)
     }
 
-    fn check(window: Window, words: u64, limit: u64, attempts: &[u64]) {
-        let bounds = bounds(Target::Trigger, window, words);
-        let found: Vec<_> = bounds.attempts.iter().map(|budget| budget.most).collect();
-        assert_eq!((bounds.limit, &*found), (Some(limit), attempts), "{window:?} {words}");
+    fn check(window: Window, limit: u64) {
+        let bounds = bounds(Target::Trigger, window, 10);
+        assert_eq!((bounds.limit, bounds.live.limit), (Some(limit), limit), "{window:?}");
         assert_eq!(bounds.enforced, window != Window::Guessed);
-    }
-
-    #[test]
-    fn a_window_is_compressed_from_the_trigger_on() {
-        check(Window::Limit(1000), 799, 1000, &[]);
-        check(Window::Limit(1000), 800, 1000, &[500, 1000]);
-        check(Window::Guessed, 800, 128_000, &[]);
     }
 
     #[test]
     fn a_size_leaves_its_share_to_the_prompt_rounded_down() {
         for (size, limit) in [(8192, 6963), (8000, 6800), (4096, 3481)] {
-            check(Window::Size(size), 10, limit, &[]);
+            check(Window::Size(size), limit);
         }
+        check(Window::Limit(1000), 1000);
+        check(Window::Guessed, 128_000);
     }
 
     #[test]
-    fn a_budget_is_met_whatever_the_trigger_says() {
+    fn a_budget_is_met_whatever_the_window() {
         let bounds = bounds(Target::Ratio(4.0), Window::Guessed, 41);
         let budget = Budget { unit: Unit::Tokens, most: 1 + 10 };
         assert_eq!((bounds.budget, bounds.limit), (Some(budget), None));
-        assert_eq!((bounds.attempts, bounds.enforced), (vec![budget], true));
+        assert_eq!((bounds.live.limit, bounds.enforced), (11, true));
+    }
+
+    #[test]
+    fn what_policies_answer_never_exceeds_the_limit() {
+        let live = Live { limit: 1000, enforced: true, budgeted: false };
+        let said = Budgets { soft: Some(2000), hard: Some(900), ..Budgets::default() };
+        assert_eq!(live.held(&said), Held { warn: 1000, soft: 900, hard: 900, target: 900 });
+        let live = Live { budgeted: true, ..live };
+        let said = Budgets { soft: Some(500), target: Some(400), ..said };
+        assert_eq!(live.held(&said), Held { warn: 1000, soft: 1000, hard: 1000, target: 400 });
     }
 }

@@ -15,10 +15,10 @@ use epitome_wire::Document;
 
 use super::Session;
 use super::events::Events;
-use super::facts::ThreadTexts;
 use super::state::{Incoming, State};
 use crate::Error;
 use crate::council::Council;
+use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
 use crate::target::{Held, Live};
 
@@ -123,7 +123,7 @@ impl Session {
             counter: ground.tokens.gauge().counter,
             summarizers: &summarizers,
             standing: in_force.as_ref().map(InForce::plan).unwrap_or_default(),
-            columns: ground.columns(&thread, &view, &checkpoints),
+            columns: columns(&thread, &view, ground.tokens, &checkpoints),
             checkpoints,
             cause: due.cause,
             target: due.target,

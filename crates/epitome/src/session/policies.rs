@@ -14,10 +14,10 @@ use epitome_types::{Entry, Happened, Mark, Speaker};
 use super::Session;
 use super::compress::{Brief, Ground};
 use super::events::Events;
-use super::facts::speaker;
 use super::state::{Chained, Incoming, State};
 use crate::Error;
 use crate::council::Council;
+use crate::facts::speaker;
 
 impl Session {
     /// The policies with their notes on a session; these are read once.

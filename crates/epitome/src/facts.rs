@@ -1,0 +1,73 @@
+//! What policies are told of a conversation, whether it goes on or not.
+//!
+//! Invariant: facts of the thread and of what is sent of it alone.
+
+use epitome_kernel::{Sizes, Thread, View};
+use epitome_types::hook::{Columns, Place, Texts, Tokens};
+use epitome_types::{Body, Entry, Speaker};
+
+use crate::planning::Known;
+
+/// The sizes of a prompt.
+pub(crate) fn sizes(view: &View<'_>, tokens: &Sizes<'_>) -> Tokens {
+    let by = view.breakdown(tokens);
+    let (total, aside) = (by.sum(), by.system + by.tools + by.checkpoints);
+    Tokens {
+        total,
+        system: by.system,
+        tools: by.tools,
+        checkpoints: by.checkpoints,
+        conversation: total - aside,
+    }
+}
+
+/// The messages of a thread with these entries, a list for each property.
+pub(crate) fn columns(
+    thread: &Thread,
+    view: &View<'_>,
+    tokens: &Sizes<'_>,
+    checkpoints: &[Known],
+) -> Columns {
+    let entries = thread.entries();
+    let mut exchange = Vec::with_capacity(entries.len());
+    for (number, one) in (1..).zip(thread.exchanges()) {
+        exchange.resize(one.entries.end, number);
+    }
+    let mut checkpoint = vec![0; entries.len()];
+    for (number, (covers, _)) in (1..).zip(checkpoints) {
+        covers.iter().for_each(|id| checkpoint[id.index()] = number);
+    }
+    Columns {
+        count: entries.len() as u32,
+        role: entries.iter().map(|entry| entry.role.name()).collect(),
+        speaker: entries.iter().map(|entry| speaker(entry).name()).collect(),
+        tokens: entries.iter().map(|entry| tokens.entry(entry.id)).collect(),
+        sent: entries.iter().map(|entry| view.sent(tokens, entry.id)).collect(),
+        exchange,
+        pinned: entries.iter().map(|entry| thread.pinned(entry.id).is_some()).collect(),
+        tools: entries.iter().map(has_tools).collect(),
+        checkpoint,
+    }
+}
+
+/// Reads what the messages of a thread say.
+pub(crate) struct ThreadTexts<'a>(pub(crate) &'a Thread);
+
+impl Texts for ThreadTexts<'_> {
+    fn text(&self, place: Place) -> Option<String> {
+        Some(self.0.entry(place.entry()?)?.readable())
+    }
+}
+
+/// Who produced an entry; what a person typed counts before what stands beside it.
+pub(crate) fn speaker(entry: &Entry) -> Speaker {
+    if entry.has_speaker(Speaker::Human) {
+        return Speaker::Human;
+    }
+    entry.parts.first().map_or(Speaker::Harness, |part| part.speaker)
+}
+
+fn has_tools(entry: &Entry) -> bool {
+    let is_tool = |body: &Body| matches!(body, Body::Call(_) | Body::Result(_));
+    entry.parts.iter().any(|part| is_tool(&part.body))
+}

@@ -1,0 +1,168 @@
+//! Whether and how far one conversation is compressed that stands by itself.
+//!
+//! Invariant: a hard budget is met whatever the policies say; without one they decide, as for a
+//! live conversation whose provider has nothing cached. Called by the compressor.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::{Counter, Sizes, Summarizer, Thread, View, identity};
+use epitome_plan::{Meter, floor};
+use epitome_types::hook::{
+    Budgets, BudgetsJob, Common, ModelFacts, Occasion, Strength, Texts, Trigger, TriggerJob,
+};
+use epitome_types::{Budget, Cause, ContentId, Entry, Plan, Role, Unit};
+use epitome_wire::Document;
+
+use crate::builder::Builder;
+use crate::council::Council;
+use crate::facts;
+use crate::planning::Planning;
+use crate::target::{Bounds, Held};
+
+/// A conversation that stands by itself.
+pub(crate) struct Single<'a> {
+    pub(crate) settings: &'a Builder,
+    pub(crate) document: &'a Document<'a>,
+    pub(crate) thread: &'a Thread,
+    pub(crate) tokens: &'a Sizes<'a>,
+    pub(crate) bounds: &'a Bounds,
+}
+
+/// What was decided about it.
+pub(crate) struct Decided {
+    pub(crate) council: Council,
+    pub(crate) common: Common,
+    pub(crate) budgets: Budgets,
+    pub(crate) cause: Cause,
+    /// The size to come to, in tokens.
+    pub(crate) target: u64,
+    /// What the kernel's own way tries to come to, the most wanted first; the last one must not be
+    /// exceeded.
+    pub(crate) attempts: Vec<Budget>,
+}
+
+impl Decided {
+    /// What must not be exceeded.
+    pub(crate) fn most(&self) -> Budget {
+        self.attempts[self.attempts.len() - 1]
+    }
+
+    /// All that a plan is made from.
+    pub(crate) fn planning<'a, 't>(
+        &'a self,
+        single: &Single<'t>,
+        counter: &'t dyn Counter,
+        summarizers: &'a [&'a dyn Summarizer],
+        texts: &'a dyn Texts,
+    ) -> Planning<'a, 't> {
+        Planning {
+            council: &self.council,
+            common: &self.common,
+            budgets: &self.budgets,
+            thread: single.thread,
+            texts,
+            counter,
+            summarizers,
+            standing: Plan::default(),
+            checkpoints: Vec::new(),
+            columns: facts::columns(single.thread, &single.view(), single.tokens, &[]),
+            cause: self.cause,
+            target: self.target,
+            most: self.most(),
+            floor: single.floor(),
+        }
+    }
+}
+
+impl Single<'_> {
+    /// What is to be done; `None` where the conversation is left alone.
+    pub(crate) async fn decide(&self) -> Option<Decided> {
+        let total = self.tokens.total();
+        let in_tokens = |most| Budget { unit: Unit::Tokens, most };
+        let fits = |budget: Budget| budget.unit == Unit::Tokens && total <= budget.most;
+        if self.bounds.budget.is_some_and(fits) {
+            return None;
+        }
+        let council = self.settings.council(BTreeMap::new());
+        let mut job = BudgetsJob { common: self.common() };
+        let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
+        let said = said.unwrap_or_default().or(self.settings.bounds(self.bounds.live.limit));
+        let held = self.bounds.live.held(&said);
+        let budgets = held.of(said);
+        let common = Common { class: budgets.class, ..job.common };
+        if let Some(budget) = self.bounds.budget {
+            let (target, attempts) = (self.bounds.live.limit, vec![budget]);
+            return Some(Decided {
+                council,
+                common,
+                budgets,
+                cause: Cause::Hard,
+                target,
+                attempts,
+            });
+        }
+        let (cause, target) = self.due(&council, &common, &budgets, held).await?;
+        let attempts = vec![in_tokens(target), in_tokens(self.bounds.live.limit)];
+        Some(Decided { council, common, budgets, cause, target, attempts })
+    }
+
+    /// What cannot shrink, in tokens.
+    pub(crate) fn floor(&self) -> u64 {
+        floor(self.thread, self.tokens, |part| self.tokens.part(part)).size
+    }
+
+    /// The conversation as it came.
+    pub(crate) fn view(&self) -> View<'_> {
+        identity(self.thread)
+    }
+
+    async fn due(
+        &self,
+        council: &Council,
+        common: &Common,
+        budgets: &Budgets,
+        held: Held,
+    ) -> Option<(Cause, u64)> {
+        let total = common.tokens.total;
+        let prices = self.settings.profile.cache_prices();
+        let mut job = TriggerJob {
+            common: common.clone(),
+            cause: Occasion::Turn,
+            replied: self.thread.entries().iter().any(|entry| entry.role == Role::Assistant),
+            floor: self.floor(),
+            budgets: budgets.clone(),
+            cache: Meter::default().look(total, true, budgets, prices),
+            stalled: None,
+        };
+        let (cause, target) = match council.ask(&mut job, |rest, job| rest.trigger(job)).await {
+            Some(Trigger::Compress(due)) => match due.level {
+                Strength::Soft => (Cause::Soft, due.target),
+                Strength::Hard => (Cause::Hard, due.target),
+            },
+            _ if total > held.hard => (Cause::Hard, None),
+            _ => return None,
+        };
+        Some((cause, target.unwrap_or(held.target)))
+    }
+
+    fn common(&self) -> Common {
+        let said: String = self.thread.entries().iter().flat_map(Entry::texts).collect();
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&ContentId::of(&said).0[..8]);
+        Common {
+            mode: self.settings.mode.clone(),
+            model: ModelFacts {
+                name: self.document.model().map(str::to_owned),
+                size: self.settings.window.size(),
+                limit: self.bounds.live.limit,
+                stated: self.bounds.enforced,
+            },
+            tokens: facts::sizes(&self.view(), self.tokens),
+            confidence: 1.0,
+            now: (self.settings.clock)(),
+            // Scripts read numbers as floats, which hold 53 bits.
+            seed: u64::from_le_bytes(seed) >> 11,
+            ..Common::default()
+        }
+    }
+}
