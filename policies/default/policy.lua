@@ -2,11 +2,10 @@
 --- What Epitome decides when nobody chooses. The link that is built in decides the same; this is
 --- it in Lua, to read and to start from.
 ---
---- `job.opt` are the options of the profile (`options.toml` beside this file), so the policy
---- declares none of its own. Sizes are tokens.
+--- `job.opt` are the options of the profile (`options.toml` beside this file). Sizes are tokens.
 local share = require("numbers").share
 
-local policy = { doc = "The built-in decisions." }
+local policy = { doc = "The built-in decisions.", options = "default" }
 
 ---@param job BudgetsJob
 ---@return Budgets

@@ -24,8 +24,15 @@ pub(crate) const FIELDS: &[(&str, &str, &str)] = &[
     ("name", "string", "Its name, that of its folder."),
     ("doc", "string", "What it does, in a sentence."),
     ("extends", "string", "The policy that is asked where this one has no opinion."),
-    ("options", "table<string, epitome.Option>", "What can be set without writing Lua."),
+    (
+        "options",
+        "table<string, epitome.Option>|'default'",
+        "What can be set without writing Lua; `\"default\"`: the options of the built-in policy.",
+    ),
 ];
+
+/// What stands for the options of the built-in policy.
+const BUILT_IN: &str = "default";
 
 /// What a policy says it is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +43,8 @@ pub struct Declared {
     pub extends: Option<String>,
     /// What can be set, by name.
     pub options: Vec<OptionShape>,
+    /// Whether it has the options of the built-in policy, which the host declares and checks.
+    pub built_in_options: bool,
     /// The hooks that it has, in the order in which a turn asks them.
     pub hooks: Vec<&'static str>,
 }
@@ -102,17 +111,22 @@ pub(crate) fn read(name: &str, value: &Value) -> Result<(Declared, Hooks), Strin
     if let Some(other) = text("name")?.filter(|given| given != name) {
         return Err(format!("{POLICY}: `name = {other:?}`: expected the folder's name, `{name}`"));
     }
-    let options = match raw(table, "options") {
-        Value::Nil => Vec::new(),
+    let (options, built_in_options) = match raw(table, "options") {
+        Value::Nil => (Vec::new(), false),
+        Value::String(word) if word == BUILT_IN => (Vec::new(), true),
         Value::Table(options) => {
-            option::declared(&options).map_err(|what| format!("{POLICY}: {what}"))?
+            (option::declared(&options).map_err(|what| format!("{POLICY}: {what}"))?, false)
         }
-        other => return Err(format!("{POLICY}: `options = {}`: expected a table", shown(&other))),
+        other => {
+            let (shown, expected) = (shown(&other), format!("a table, or \"{BUILT_IN}\""));
+            return Err(format!("{POLICY}: `options = {shown}`: expected {expected}"));
+        }
     };
     let names = HOOKS.iter().map(|hook| hook.name).filter(|name| hooks.contains_key(name));
     let names = names.collect();
     table.set_readonly(true);
-    Ok((Declared { doc: text("doc")?, extends: text("extends")?, options, hooks: names }, hooks))
+    let (doc, extends) = (text("doc")?, text("extends")?);
+    Ok((Declared { doc, extends, options, built_in_options, hooks: names }, hooks))
 }
 
 fn function(name: &str, value: &Value) -> Result<Hook, String> {

@@ -75,8 +75,11 @@ impl Generation {
             generation.machine().map_err(|trouble| failed(LoadCause::Broken(trouble.what)))?;
         generation.host.files.seal();
         generation.id = format!("b3:{}", generation.host.files.hash().to_hex());
-        generation.options = crate::option::values(&declared.options, options)
-            .map_err(|what| failed(LoadCause::Options(what)))?;
+        generation.options = match declared.built_in_options {
+            true => options.clone(),
+            false => crate::option::values(&declared.options, options)
+                .map_err(|what| failed(LoadCause::Options(what)))?,
+        };
         generation.declared = declared;
         vm.set_options(&generation.options)
             .map_err(|error| failed(LoadCause::Broken(said(&error))))?;

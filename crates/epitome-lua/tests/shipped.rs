@@ -1,0 +1,86 @@
+//! The shipped policies: each loads with its default options, and has the hooks that it describes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epitome_kernel::{Chain, Counter, Policy};
+use epitome_lua::{Engine, Found, Generation, Limits, Source};
+use epitome_testkit::FixedCounter;
+use epitome_types::hook::*;
+use serde_json::{Map, Value as Json, json};
+
+fn policies() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies")
+}
+
+fn load(name: &str, options: Json) -> Generation {
+    let files = Source::Folder(policies().join(name));
+    let libraries = vec![Source::Folder(policies().join("lib"))];
+    let found = Found { name: name.to_owned(), files, libraries };
+    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Words);
+    let options = options.as_object().cloned().unwrap_or_else(Map::new);
+    Engine::new(Limits::default()).unwrap().load(&found, &counter, &options).unwrap()
+}
+
+fn chain(name: &str, options: Json) -> Chain {
+    Chain::new(vec![Arc::new(load(name, options)) as Arc<dyn Policy>], Default::default())
+}
+
+fn common(limit: u64, total: u64) -> Common {
+    let model = ModelFacts { limit, ..ModelFacts::default() };
+    Common { model, tokens: Tokens { total, ..Tokens::default() }, ..Common::default() }
+}
+
+#[test]
+fn each_has_the_hooks_that_it_describes() {
+    let check = |name: &str, hooks: &[&str]| {
+        let loaded = load(name, Json::Null);
+        let declared = loaded.declared();
+        assert_eq!(declared.hooks, hooks, "{name}");
+        assert!(declared.doc.is_some() && declared.extends.is_none());
+    };
+    check("default", &["budgets", "arrive", "trigger", "plan"]);
+    check("none", &["arrive", "trigger"]);
+    check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
+    check("truncate", &["arrive", "trigger", "plan"]);
+}
+
+#[test]
+fn every_option_of_ollm_is_described() {
+    let loaded = load("ollm", Json::Null);
+    let readme = policies().join("ollm/README.md");
+    let source = Source::Folder(readme.parent().unwrap().to_owned());
+    let readme = source.read("README.md").unwrap().unwrap();
+    for option in &loaded.declared().options {
+        assert!(option.doc.as_ref().is_some_and(|doc| doc.ends_with('.')), "{}", option.name);
+        assert!(readme.contains(&format!("`{}`", option.name)), "{}", option.name);
+    }
+}
+
+#[test]
+fn the_built_in_decisions_read_the_built_in_options() {
+    let options = json!({
+        "trigger": { "warn": 0.7, "soft": 0.8, "target": 0.5 },
+        "limit": { "reserve": 100, "reserve_share": 0.05 },
+    });
+    let job = BudgetsJob { common: common(1000, 0) };
+    let expected = Budgets {
+        warn: Some(700),
+        soft: Some(800),
+        hard: Some(950),
+        target: Some(500),
+        reserve: Some(50),
+        ..Budgets::default()
+    };
+    assert_eq!(chain("default", options).ask().budgets(&job), Ok(Some(expected)));
+}
+
+#[test]
+fn a_status_line_reads_as_it_should() {
+    let mut common = common(6800, 5234);
+    (common.compressions, common.model.name) = (2, Some("llama3:70b".to_owned()));
+    let job = StatusJob { common, used: 0.77, budgets: Budgets::default() };
+    let status = chain("ollm", Json::Null).ask().status(&job).unwrap().unwrap();
+    let line = "Context: 5,234/6,800  🟡 66%  (2 compressions)";
+    assert_eq!(status.text.as_deref(), Some(line));
+}
