@@ -221,7 +221,7 @@ const ORDERS: &[(&str, &TableShape)] = &[
 ];
 
 impl Shaped for Order {
-    const SHAPE: Shape = Shape::Tagged { tag: "op", variants: ORDERS };
+    const SHAPE: Shape = Shape::Tagged { name: "Order", tag: "op", variants: ORDERS };
 }
 
 table! {

@@ -30,6 +30,8 @@ pub enum Shape {
     Either(&'static [Shape]),
     /// One of several tables, told apart by the word in one of their fields.
     Tagged {
+        /// What such a table is called, for stubs and references.
+        name: &'static str,
         /// The field that holds the word.
         tag: &'static str,
         /// The tables, each by its word.
