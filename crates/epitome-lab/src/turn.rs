@@ -23,6 +23,9 @@ pub struct Turn {
     pub prefix_kept: f64,
     /// `b3:` and the BLAKE3 hash of the bytes that were sent.
     pub prompt: Option<String>,
+    /// The status line, where a policy writes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
     /// What happened on the way.
     pub events: Vec<Event>,
     /// Why nothing could be sent.

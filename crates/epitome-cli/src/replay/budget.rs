@@ -8,7 +8,7 @@ use epitome::types::Breakdown;
 use epitome_lab::Turn;
 
 use crate::figure::{middle, percent};
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, plain};
 
 const FREE: char = '·';
 const LIMIT: char = '┃';
@@ -69,10 +69,11 @@ impl State<'_> {
             percent(turn.tokens_sent, turn.limit),
             grouped(turn.tokens_raw)
         );
+        let used = turn.status.as_deref().unwrap_or(used.trim_start());
         vec![
             heading.trim_end().to_owned(),
             self.bar(width, colored),
-            middle(used.trim_start(), width),
+            middle(&plain(used), width),
             legend(&turn.by, width, colored),
         ]
     }
@@ -140,6 +141,7 @@ mod tests {
             limit,
             prefix_kept: 1.0,
             prompt: None,
+            status: None,
             events: Vec::new(),
             refused: None,
             by,

@@ -101,6 +101,28 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::EpochChanged { epoch: None } => {
             (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
         }
+        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } => {
+            let id = clipped(checkpoint, 12);
+            let saved = grouped(*saved);
+            (AnsiColor::Green, format!("checkpoint {id} aged, level {from} to {to}: {saved} saved"))
+        }
+        Happened::CheckpointMerged { checkpoint, merged, saved } => {
+            let (id, count) = (clipped(checkpoint, 12), merged.len());
+            let saved = grouped(*saved);
+            (AnsiColor::Green, format!("checkpoint {id} stands for {count} others: {saved} saved"))
+        }
+        Happened::PolicyError { cause } => {
+            (AnsiColor::Red, format!("policy failed, another one answered: {}", on_one_line(cause)))
+        }
+        Happened::PolicyWarning { policy, text } => {
+            (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
+        }
+        Happened::Pinned { entry, policy } => {
+            (AnsiColor::Cyan, format!("{entry} pinned by {policy}"))
+        }
+        Happened::GoalFound { goal } => {
+            (AnsiColor::Cyan, format!("{}: {}", on_one_line(&goal.kind), on_one_line(&goal.text)))
+        }
         _ => (AnsiColor::White, "something else happened; `--json` has it".to_owned()),
     }
 }
@@ -147,6 +169,7 @@ mod tests {
             limit: 6000,
             prefix_kept: 1.0,
             prompt: None,
+            status: None,
             events: events.into_iter().map(event).collect(),
             refused: refused.map(str::to_owned),
             by: Breakdown::default(),
