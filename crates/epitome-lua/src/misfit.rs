@@ -83,7 +83,7 @@ pub(crate) fn expected(shape: &Shape) -> String {
         }
         Shape::Optional(inner) => format!("{} or nothing", expected(inner)),
         Shape::Either(shapes) => shapes.iter().map(expected).collect::<Vec<_>>().join(", or "),
-        Shape::Tagged { tag, variants } => {
+        Shape::Tagged { tag, variants, .. } => {
             format!("a table whose `{tag}` is {}", one_of(variants.iter().map(|(word, _)| *word)))
         }
     }

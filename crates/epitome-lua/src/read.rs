@@ -76,7 +76,7 @@ impl Reader {
             (Shape::Either(shapes), _) => {
                 self.either(value, shapes).unwrap_or_else(|| Err(wrong()))
             }
-            (Shape::Tagged { tag, variants }, Value::Table(table)) => {
+            (Shape::Tagged { tag, variants, .. }, Value::Table(table)) => {
                 let word = raw(table, *tag);
                 let Value::String(text) = &word else { return Err(wrong()) };
                 let text = text.to_string_lossy();

@@ -24,15 +24,22 @@ pub(crate) fn metatable(lua: &Lua, called: &str, names: Vec<String>) -> Result<T
     own(lua, include_str!("lua/strict.lua"))?.call((known, say))
 }
 
-/// Locks a table with the names that it has.
+/// Locks a table with the names that it has, and the tables in it.
 pub(crate) fn lock(lua: &Lua, table: &Table, called: &str) -> Result<()> {
-    let names = table.pairs::<Value, Value>().map(|pair| {
-        let (key, _) = pair?;
-        key.to_string()
-    });
-    let mut names = names.collect::<Result<Vec<String>>>()?;
-    names.sort();
-    table.set_metatable(Some(metatable(lua, called, names)?))?;
+    let mut names = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        let Value::String(name) = &key else { continue };
+        let name = name.to_string_lossy();
+        if let Value::Table(inner) = &value {
+            lock(lua, inner, &format!("{called}.{name}"))?;
+        }
+        names.push(name);
+    }
+    if table.raw_len() == 0 {
+        names.sort();
+        table.set_metatable(Some(metatable(lua, called, names)?))?;
+    }
     table.set_readonly(true);
     Ok(())
 }

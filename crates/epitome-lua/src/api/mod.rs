@@ -173,12 +173,6 @@ pub(crate) fn table(lua: &Lua, env: &Env) -> Result<Table> {
             }
         }
     }
-    for pair in ep.pairs::<String, mlua::Value>() {
-        let (name, value) = pair?;
-        if let Some(group) = value.as_table() {
-            strict::lock(lua, group, &format!("ep.{name}"))?;
-        }
-    }
     strict::lock(lua, &ep, "ep")?;
     Ok(ep)
 }
