@@ -50,6 +50,15 @@ pub(crate) fn out_of_memory(error: &Error) -> bool {
     }
 }
 
+/// The line of a file that a text names first.
+pub(crate) fn line_in(text: &str, file: &str) -> Option<u32> {
+    let place = text
+        .split_whitespace()
+        .filter_map(place_at)
+        .find(|place| place.rsplit_once(':').is_some_and(|(name, _)| name == file))?;
+    place.rsplit_once(':')?.1.parse().ok()
+}
+
 enum Own<'t> {
     /// It begins with a place of the policy's.
     Policy,

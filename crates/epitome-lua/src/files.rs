@@ -108,6 +108,12 @@ impl Files {
         names.collect()
     }
 
+    /// The same files, to which more may be added.
+    pub(crate) fn unsealed(&self) -> Self {
+        let texts = self.state().texts.clone();
+        Self { found: self.found.clone(), state: Mutex::new(State { texts, sealed: false }) }
+    }
+
     /// From now on nothing is read any more.
     pub(crate) fn seal(&self) {
         self.state().sealed = true;

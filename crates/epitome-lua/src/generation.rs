@@ -123,6 +123,20 @@ impl Generation {
         Ok((vm, declared))
     }
 
+    /// A machine for tests, in which `require` finds modules that the policy does not use.
+    pub(crate) fn test_machine(&self) -> Result<Vm, Trouble> {
+        let host = Arc::new(Host {
+            policy: self.host.policy.clone(),
+            counter: Arc::clone(&self.host.counter),
+            files: Arc::new(self.host.files.unsealed()),
+            patterns: Patterns::default(),
+        });
+        let mut vm = Vm::new(&host).map_err(|error| said(&error))?;
+        let (limits, dog) = (self.engine.limits(), self.engine.dog());
+        vm.load(&self.host.policy, &self.policy, limits, dog)?;
+        Ok(vm)
+    }
+
     /// A machine that nobody uses. There are as many as calls under way, and no call waits for
     /// another; of those that come back a few are kept.
     pub(crate) fn take(&self) -> Result<Vm, Trouble> {

@@ -137,7 +137,7 @@ fn beginning<'scope, 'env: 'scope>(
 }
 
 /// The first lines of a text, the line break behind the last of them left out.
-fn first_lines(text: &str, lines: usize) -> &str {
+pub(crate) fn first_lines(text: &str, lines: usize) -> &str {
     match lines.checked_sub(1).map(|more| text.match_indices('\n').nth(more)) {
         None => "",
         Some(None) => text,

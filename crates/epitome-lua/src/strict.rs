@@ -36,7 +36,7 @@ pub(crate) fn lock(lua: &Lua, table: &Table, called: &str) -> Result<()> {
         }
         names.push(name);
     }
-    if table.raw_len() == 0 {
+    if !names.is_empty() {
         names.sort();
         table.set_metatable(Some(metatable(lua, called, names)?))?;
     }

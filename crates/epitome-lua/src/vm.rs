@@ -78,11 +78,14 @@ pub(crate) struct Reply {
     pub(crate) memo: Option<String>,
 }
 
+/// A virtual machine.
 pub(crate) struct Vm {
-    lua: Lua,
-    flag: Arc<AtomicBool>,
-    slot: Table,
-    hooks: Hooks,
+    pub(crate) lua: Lua,
+    /// Raised by the watchdog.
+    pub(crate) flag: Arc<AtomicBool>,
+    /// What `ep.next` looks at.
+    pub(crate) slot: Table,
+    pub(crate) hooks: Hooks,
     opt: Option<Table>,
     metatables: Metatables,
 }
@@ -207,7 +210,7 @@ impl Vm {
         Ok(Reply { answer, memo })
     }
 
-    fn limit(&self, bytes: usize) {
+    pub(crate) fn limit(&self, bytes: usize) {
         limit(&self.lua, bytes);
     }
 }
@@ -220,7 +223,7 @@ fn limit(lua: &Lua, bytes: usize) {
 }
 
 /// A failed call in words.
-fn trouble(
+pub(crate) fn trouble(
     error: &Error,
     watched: &Watched<'_>,
     limits: &Limits,
@@ -262,7 +265,7 @@ fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<Stri
 }
 
 /// A question for a model, where the answer is one.
-fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
+pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
     let Value::Table(table) = answer else { return Ok(None) };
     let ask = raw(table, "ask");
     if ask.is_nil() {
@@ -280,7 +283,10 @@ fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
 }
 
 /// An answer as the kernel takes it.
-fn typed(hook: &HookShape, answer: &Value) -> std::result::Result<Option<Answer>, String> {
+pub(crate) fn typed(
+    hook: &HookShape,
+    answer: &Value,
+) -> std::result::Result<Option<Answer>, String> {
     if answer.is_nil() {
         return Ok(None);
     }

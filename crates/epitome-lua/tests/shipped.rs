@@ -46,6 +46,18 @@ fn each_has_the_hooks_that_it_describes() {
 }
 
 #[test]
+fn each_passes_its_own_tests() {
+    for name in ["default", "none", "ollm", "truncate"] {
+        let failed: Vec<_> = load(name, Json::Null)
+            .run_tests()
+            .into_iter()
+            .filter(|result| result.failure.is_some())
+            .collect();
+        assert!(failed.is_empty(), "{name}: {failed:#?}");
+    }
+}
+
+#[test]
 fn every_option_of_ollm_is_described() {
     let loaded = load("ollm", Json::Null);
     let readme = policies().join("ollm/README.md");

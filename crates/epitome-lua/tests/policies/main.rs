@@ -1,6 +1,12 @@
-//! Policies as a host uses them: loaded, put into a chain, asked.
+//! Policies as a host uses them: loaded, put into a chain, asked, changed.
 
+#[cfg(test)]
 mod attacks;
+#[cfg(test)]
 mod errors;
+#[cfg(test)]
 mod hooks;
+#[cfg(test)]
+mod suite;
+#[cfg(test)]
 mod support;

@@ -1,0 +1,243 @@
+//! A policy's own tests: `tests/*.lua`, each of which returns a table of functions.
+//!
+//! Invariant: a test sees the policy as it will be asked, with jobs of the test's making; nothing
+//! of it reaches the machines that answer sessions. Called by hosts, and before a changed policy
+//! is taken.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use epitome_kernel::HOOKS;
+use mlua::{Error, Function, Lua, Result, Table, Value};
+use serde_json::{Map, Value as Json};
+
+use crate::declared::{Declared, Hooks};
+use crate::engine::Engine;
+use crate::fault::{line_in, said};
+use crate::files::Module;
+use crate::fixture;
+use crate::generation::Generation;
+use crate::job::{Metatables, OWN_FIELDS, to_lua};
+use crate::misfit::hint;
+use crate::option;
+use crate::read::{keys, read_any};
+use crate::require;
+use crate::sandbox::own;
+use crate::strict;
+use crate::vm::{Vm, asked, trouble, typed};
+
+/// How one test of a policy went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    /// The file, as in `tests/budgets.lua`.
+    pub file: String,
+    /// The test; empty where the file itself does not run.
+    pub name: String,
+    /// The line of the file that failed, or where the test begins.
+    pub line: Option<u32>,
+    /// What failed; `None` where nothing did.
+    pub failure: Option<String>,
+}
+
+/// How much of the tests is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    All,
+    /// What is done in the time that a reload has for it.
+    Quick,
+}
+
+impl Generation {
+    /// Runs the policy's own tests, in the order of files and lines.
+    pub fn run_tests(&self) -> Vec<TestResult> {
+        self.tests(Extent::All)
+    }
+
+    pub(crate) fn tests(&self, extent: Extent) -> Vec<TestResult> {
+        let engine = self.engine();
+        let over = Arc::new(AtomicBool::new(false));
+        let time = match extent {
+            Extent::All => Duration::from_secs(3600),
+            Extent::Quick => engine.limits().tests,
+        };
+        let whole = engine.dog().watch(&over, time);
+        let mut results = Vec::new();
+        let names = match self.found().files.names("tests", "lua") {
+            Ok(names) => names,
+            Err(error) => return vec![broken("tests", error.to_string())],
+        };
+        for name in names {
+            let file = format!("tests/{name}.lua");
+            let text = match self.found().files.read(&file) {
+                Ok(text) => text.unwrap_or_default(),
+                Err(error) => {
+                    results.push(broken(&file, error.to_string()));
+                    continue;
+                }
+            };
+            let module = Module { chunk: file.clone(), text };
+            match File::load(self, &module) {
+                Ok(tests) => {
+                    for (name, test) in tests.list() {
+                        let result = tests.run(&file, &name, &test);
+                        if whole.over() {
+                            return results;
+                        }
+                        results.push(result);
+                    }
+                }
+                Err(what) => results.push(broken(&file, what)),
+            }
+        }
+        results
+    }
+}
+
+fn broken(file: &str, what: String) -> TestResult {
+    let (file, name) = (file.to_owned(), String::new());
+    TestResult { line: line_in(&what, &file), file, name, failure: Some(what) }
+}
+
+/// A file of tests, with a machine of its own.
+struct File<'g> {
+    engine: &'g Engine,
+    vm: Vm,
+    tests: Table,
+    given: Table,
+}
+
+/// What `t.hook` works with.
+struct Asking {
+    hooks: Hooks,
+    slot: Table,
+    declared: Declared,
+    options: Map<String, Json>,
+}
+
+impl<'g> File<'g> {
+    fn load(generation: &'g Generation, module: &Module) -> std::result::Result<Self, String> {
+        let engine = generation.engine();
+        let mut vm = generation.test_machine().map_err(|trouble| trouble.what)?;
+        let asking = Asking {
+            hooks: std::mem::take(&mut vm.hooks),
+            slot: vm.slot.clone(),
+            declared: generation.declared().clone(),
+            options: generation.options().clone(),
+        };
+        let watched = engine.dog().watch(&vm.flag, engine.limits().load);
+        let value = require::run(&vm.lua, module).map_err(|error| {
+            trouble(&error, &watched, engine.limits(), engine.limits().load).what
+        })?;
+        drop(watched);
+        let Value::Table(tests) = value else {
+            return Err(format!(
+                "{}: expected a table of functions as what it returns",
+                module.chunk
+            ));
+        };
+        let given = given(&vm.lua, asking).map_err(|error| said(&error))?;
+        Ok(Self { engine, vm, tests, given })
+    }
+
+    /// Its tests by name, in the order of their lines.
+    fn list(&self) -> Vec<(String, Function)> {
+        let mut tests: Vec<_> = keys(&self.tests)
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_function()?.clone())))
+            .collect();
+        tests.sort_by_key(|(_, test)| test.info().line_defined);
+        tests
+    }
+
+    fn run(&self, file: &str, name: &str, test: &Function) -> TestResult {
+        let limits = self.engine.limits();
+        let watched = self.engine.dog().watch(&self.vm.flag, limits.test);
+        self.vm.limit(limits.memory);
+        let outcome = test.call::<()>(&self.given);
+        self.vm.limit(0);
+        let start = test.info().line_defined.and_then(|line| u32::try_from(line).ok());
+        let (line, failure) = match outcome {
+            Ok(()) => (start, None),
+            Err(error) => {
+                let what = trouble(&error, &watched, limits, limits.test).what;
+                (line_in(&error.to_string(), file).or(start), Some(what))
+            }
+        };
+        TestResult { file: file.to_owned(), name: name.to_owned(), line, failure }
+    }
+}
+
+/// The table `t`.
+fn given(lua: &Lua, asking: Asking) -> Result<Table> {
+    let ask = lua.create_function(
+        move |lua, (name, fields, options, next): (String, Option<Table>, Option<Table>, Value)| {
+            asking.ask(lua, &name, fields, options, next)
+        },
+    )?;
+    own(lua, include_str!("lua/suite.lua"))?.call(ask)
+}
+
+impl Asking {
+    /// `t.hook`: asks a hook of the policy. `next` is what the policies behind answer.
+    fn ask(
+        &self,
+        lua: &Lua,
+        name: &str,
+        fields: Option<Table>,
+        options: Option<Table>,
+        next: Value,
+    ) -> Result<Value> {
+        let known = HOOKS.iter().map(|hook| hook.name);
+        let Some(hook) = HOOKS.iter().find(|hook| hook.name == name) else {
+            let what = format!("there is no hook `{name}`{}", hint(name, known));
+            return Err(Error::runtime(what));
+        };
+        let Some(called) = self.hooks.get(hook.name) else {
+            return Err(Error::runtime(format!("the policy has no hook `{name}`")));
+        };
+        let fields = fields.map_or_else(|| lua.create_table(), Ok)?;
+        let job = fixture::job(lua, &fields, hook.job, OWN_FIELDS)
+            .map_err(|misfit| Error::runtime(format!("the job of `{name}`: {misfit}")))?;
+        fixture::add_methods(lua, &job)?;
+        if job.raw_get::<Value>("memo")?.is_nil() {
+            job.raw_set("memo", lua.create_table()?)?;
+        }
+        job.raw_set("opt", self.options(lua, options)?)?;
+        Metatables::default().lock_job(lua, &job, hook)?;
+        self.slot.raw_set("job", &job)?;
+        self.slot.raw_set("ask", lua.create_function(move |_, ()| Ok(next.clone()))?)?;
+        let answer = called.function.call::<Value>(&job);
+        self.slot.raw_set("job", Value::Nil)?;
+        self.slot.raw_set("ask", Value::Nil)?;
+        let answer = answer?;
+        let wrong = |what: String| Error::runtime(format!("{} answered {what}", called.place));
+        if asked(&answer).map_err(wrong)?.is_none() {
+            typed(hook, &answer).map_err(wrong)?;
+        }
+        Ok(answer)
+    }
+
+    /// The policy's options, with those that the test sets.
+    fn options(&self, lua: &Lua, given: Option<Table>) -> Result<Value> {
+        let mut options = self.options.clone();
+        if let Some(given) = given {
+            let read = read_any(&Value::Table(given)).map_err(Error::runtime)?;
+            for (name, value) in read.as_object().into_iter().flatten() {
+                let is_list = options.get(name).is_some_and(Json::is_array);
+                // Lua writes an empty list and an empty table alike.
+                let empty = is_list && value.as_object().is_some_and(Map::is_empty);
+                let value = if empty { Json::Array(Vec::new()) } else { value.clone() };
+                options.insert(name.clone(), value);
+            }
+        }
+        if !self.declared.built_in_options {
+            option::values(&self.declared.options, &options).map_err(Error::runtime)?;
+        }
+        let value = to_lua(lua, &options)?;
+        if let Value::Table(table) = &value {
+            strict::lock(lua, table, "job.opt")?;
+        }
+        Ok(value)
+    }
+}
