@@ -37,6 +37,7 @@ mod facts;
 mod journal;
 mod outgoing;
 mod planning;
+mod policies;
 mod profile;
 mod recorded;
 mod reported;
@@ -50,7 +51,11 @@ pub use compressor::{Compressed, Compressor};
 pub use config::{Config, ConfigError, Effective, Problem, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
-pub use epitome_kernel::{Blob, Counter, Departure, Digester, Excerpt, Gauge, Measure, PlanError, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, View, apply};
+pub use epitome_kernel::{
+    Blob, Counter, Departure, Digester, Excerpt, Gauge, Halt, Measure, ModelAsk, Opinion,
+    PlanError, Policy, PolicyError, Rest, Sizes, Store, StoreError, Summarizer, SummaryError,
+    SummaryJob, Thread, View, apply,
+};
 pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
@@ -63,6 +68,7 @@ pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
     Written,
 };
+pub use policies::{Loaded, Origin, PolicyRef};
 pub use profile::Profile;
 pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};
 pub use target::{Target, Window};

@@ -215,6 +215,10 @@ fn range(node: &Json) -> String {
 
 fn unknown(path: &[String], table: &Json) -> String {
     let key = path.last().map_or("", String::as_str);
+    if key == "plugins" {
+        let path = path.join(".");
+        return format!("`{path}`: there are no native plugins yet; expected `policies`, in Lua");
+    }
     let names: Vec<_> = names(table).collect();
     let hint = match nearest(key, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),

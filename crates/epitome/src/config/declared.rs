@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use epitome_count::Vocabulary;
 use epitome_store::Durability;
 use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -23,12 +24,17 @@ pub(crate) struct Settings {
     /// The profile for those who choose none.
     pub(crate) default_profile: String,
     /// The store of the journal and of `recall`. A path is relative to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
     pub(crate) store: Option<PathBuf>,
     /// What survives a power cut: `normal` keeps the store sound and may lose the newest records,
     /// `full` waits for the disk every time.
     pub(crate) durability: DurabilityName,
     /// A price table of one's own, in TOML. A path is relative to the file that names it.
     pub(crate) prices: Option<PathBuf>,
+    /// A folder of policies, searched after the project's `.epitome/policies` and the user's own.
+    /// A path is relative to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) policies: Option<PathBuf>,
     /// Profiles, by name.
     #[serde(default)]
     #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
@@ -45,8 +51,18 @@ pub(crate) struct Table {
         reason = "declared for the schema; it says what is read, and in what order"
     )]
     pub(crate) inherits: Option<String>,
+    /// Its policies, in the order in which they are asked. Otherwise the policy of its name and
+    /// what that extends, then those of the profile that it inherits from.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) policies: Option<Vec<String>>,
     /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.
     pub(crate) model: Option<String>,
+    /// The vocabulary that tokens are counted in, in place of the model's.
+    pub(crate) counter: Option<CounterName>,
+    /// The store for those who name none, in place of the one for all profiles. A path is relative
+    /// to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
+    pub(crate) store: Option<PathBuf>,
     /// The context size chosen, in tokens; the prompt may take a share of it. Either this or
     /// `limit`.
     #[schemars(range(min = 1))]
@@ -64,7 +80,28 @@ pub(crate) struct PolicyOptions {
     pub(crate) default: Options,
     /// Those of any other policy, as it declares them.
     #[serde(flatten)]
+    #[expect(dead_code, reason = "declared for the schema; it is read policy by policy")]
     pub(crate) others: BTreeMap<String, Map<String, Json>>,
+}
+
+/// A vocabulary that is compiled in, by the name of its counter.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) enum CounterName {
+    #[serde(rename = "o200k_base")]
+    O200k,
+    #[serde(rename = "cl100k_base")]
+    Cl100k,
+}
+
+impl CounterName {
+    /// The vocabulary.
+    pub(crate) fn vocabulary(self) -> Vocabulary {
+        match self {
+            CounterName::O200k => Vocabulary::O200k,
+            CounterName::Cl100k => Vocabulary::Cl100k,
+        }
+    }
 }
 
 /// [`Durability`], as TOML spells it.

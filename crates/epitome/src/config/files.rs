@@ -10,6 +10,9 @@ use super::ConfigError;
 /// How the file is called, in the user's folder and in a project's.
 pub(crate) const NAME: &str = "epitome.toml";
 
+/// The policies of a project.
+const POLICIES: &str = ".epitome/policies";
+
 /// The text of a file.
 ///
 /// # Errors
@@ -32,6 +35,11 @@ pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
 /// The nearest file of a project, from a folder upwards.
 pub(crate) fn nearest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+}
+
+/// The nearest policies of a project, from a folder upwards.
+pub(crate) fn nearest_policies(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(POLICIES)).find(|path| path.is_dir())
 }
 
 /// Whether two paths lead to the same file.

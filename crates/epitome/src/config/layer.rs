@@ -20,8 +20,9 @@ use super::{ConfigError, Problem};
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
 
-/// Keys that hold paths.
-const PATHS: [&str; 2] = ["store", "prices"];
+/// Keys that hold paths, at the top and in a profile.
+const PATHS: [&str; 3] = ["store", "prices", "policies"];
+const PATHS_OF_PROFILE: [&str; 1] = ["store"];
 
 /// One layer.
 #[derive(Clone, Debug, Default)]
@@ -76,9 +77,19 @@ impl Layer {
         let mut breaches = schema.breaches(&says);
         breaches.extend(two_windows(&says));
         refuse(breaches, &places)?;
-        for key in PATHS {
-            if let Some(Value::String(_, path)) = says.get_mut(key) {
-                *path = resolved(path, file.path.parent(), home);
+        let resolve = |dict: &mut Dict, keys: &[&str]| {
+            for key in keys {
+                if let Some(Value::String(_, path)) = dict.get_mut(*key) {
+                    *path = resolved(path, file.path.parent(), home);
+                }
+            }
+        };
+        resolve(&mut says, &PATHS);
+        if let Some(Value::Dict(_, profiles)) = says.get_mut("profile") {
+            for profile in profiles.values_mut() {
+                if let Value::Dict(_, profile) = profile {
+                    resolve(profile, &PATHS_OF_PROFILE);
+                }
             }
         }
         Ok(Self { says, places })

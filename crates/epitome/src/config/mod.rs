@@ -22,18 +22,22 @@
 //! Invariant: a configuration that is handed out was checked as a whole; it is a value, and no
 //! state is shared. Loaded by hosts.
 
+mod chain;
 mod check;
 mod declared;
 mod error;
 mod files;
+mod folders;
 mod layer;
+mod profiles;
 mod sources;
+mod store;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::path::{Path, PathBuf};
 
-use epitome_kernel::nearest;
 use epitome_store::Durability;
 use figment::Figment;
 use figment::value::{Dict, Value};
@@ -41,32 +45,36 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use self::check::Schema;
-use self::declared::{PolicyOptions, Settings, Table};
+use self::declared::Settings;
 use self::layer::{BUILT_IN, Layer, Part};
-use crate::profile::{Contradiction, Profile, SHIPPED};
-use crate::session::Redaction;
-use crate::target::Window;
+use crate::policies::Shelves;
+use crate::profile::{Profile, SHIPPED};
 
+pub(crate) use self::error::hint;
 pub use self::error::{ConfigError, Problem};
 pub use self::sources::{Setting, Sources};
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
 const DEFAULTS: &str = "default_profile = \"default\"\ndurability = \"normal\"\n";
 
-/// The profile that others inherit from, unless they say otherwise.
-const ROOT: &str = "default";
-
-/// The two ways to state how large a prompt may be; the later takes the place of the other.
-const WINDOW: [&str; 2] = ["size", "limit"];
+/// What the names of variables begin with that say something of a profile.
+const PROFILES: &str = "EPITOME_PROFILE__";
 
 /// A configuration.
 #[derive(Debug)]
 pub struct Config {
     /// From what is built in up to the variables.
     layers: Vec<Layer>,
+    /// Of the whole, and of whichever profile is asked for.
+    flags: Layer,
     of_profile: Layer,
     whole: Figment,
     settings: Settings,
+    shelves: Shelves,
+    /// Where it is recorded which policies of others may run.
+    trust: Option<PathBuf>,
+    /// The store of the profile that was chosen, and where that is said.
+    store: Option<(PathBuf, String)>,
     read: Vec<PathBuf>,
     unused: Vec<String>,
 }
@@ -89,20 +97,26 @@ impl Config {
     ///
     /// [`ConfigError::Invalid`] with everything in the first source that may not be said.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
-        let Sources { files, variables, flags, store, home } = sources;
+        let Sources { files, variables, flags, store, home, shelves, trust, untrusted } = sources;
         let mut layers = vec![built_in(store.as_deref())?];
+        let flags_of_all = Layer::flags(&flags, false);
         let mut unused = Vec::new();
         if !(files.is_empty() && variables.is_empty()) {
             let schema = Schema::new();
             for file in &files {
                 layers.push(Layer::file(file, &schema, home.as_deref())?);
             }
-            let profiles = names(&layers);
-            let (layer, foreign) = Layer::variables(&variables, &schema, &profiles)?;
+            let mut known = names(&layers);
+            if variables.iter().any(|(name, _)| name.starts_with(PROFILES)) {
+                let shelves = folders::folders(shelves.clone(), &layers, &files);
+                known.extend(Shelves::new(shelves, false).names());
+            }
+            let (layer, foreign) = Layer::variables(&variables, &schema, &known)?;
             layers.push(layer);
             unused = foreign;
         }
-        let flags_of_all = Layer::flags(&flags, false);
+        let shelves = Shelves::new(folders::folders(shelves, &layers, &files), untrusted);
+        folders::known(&layers, &shelves)?;
         let mut whole = Figment::new();
         for layer in layers.iter().chain([&flags_of_all]) {
             let mut says = layer.says.clone();
@@ -112,7 +126,20 @@ impl Config {
         let settings = whole.extract().map_err(unreadable)?;
         let of_profile = Layer::flags(&flags, true);
         let read = files.into_iter().map(|file| file.path).collect();
-        Ok(Self { layers, of_profile, whole, settings, read, unused })
+        let mut config = Self {
+            layers,
+            flags: flags_of_all,
+            of_profile,
+            whole,
+            settings,
+            shelves,
+            trust,
+            store: None,
+            read,
+            unused,
+        };
+        config.store = config.chosen_store();
+        Ok(config)
     }
 
     /// The profile that was chosen.
@@ -140,94 +167,12 @@ impl Config {
         (!place.starts_with('-')).then_some(place)
     }
 
-    /// A profile by its name.
-    ///
-    /// # Errors
-    ///
-    /// When there is none of this name or one that it inherits from, when they inherit in a
-    /// circle, or when values contradict each other.
-    pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
-        let figment = self.figment(name)?;
-        let Table { model, size, limit, options, .. } = figment.extract().map_err(unreadable)?;
-        let PolicyOptions { default: options, .. } = options;
-        if let Some(Contradiction { keys, why }) = options.contradiction() {
-            let [one, other] = keys.map(|key| {
-                let key = format!("options.default.{key}");
-                let value = figment.find_value(&key).map(|value| check::said(&value));
-                let place = self.source(&figment, &key).unwrap_or_default();
-                (place, value.unwrap_or_default())
-            });
-            let [key, other_key] = keys;
-            let what = format!(
-                "profile `{name}`: `{key}` is {} and `{other_key}` is {} ({}); {why}",
-                one.1, other.1, other.0
-            );
-            return Err(Problem::new(one.0, what).into());
-        }
-        let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
-            let place =
-                self.source(&figment, "options.default.redact.patterns").unwrap_or_default();
-            Problem::new(place, format!("profile `{name}`: {error}"))
-        })?;
-        let size = size.map(Window::Size);
-        let window = size.or(limit.map(Window::Limit)).unwrap_or_default();
-        Ok(Profile { name: name.to_owned(), options, redaction, model, window })
-    }
-
     /// The names of all profiles.
     pub fn profiles(&self) -> Vec<String> {
-        names(&self.layers)
-    }
-
-    /// The profiles that one inherits from, the nearest first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Config::profile`].
-    pub fn inherited(&self, name: &str) -> Result<Vec<String>, ConfigError> {
-        let known = self.profiles();
-        let is_known = |name: &str| known.iter().any(|known| known == name);
-        let nearest = |name: &str| nearest(name, known.iter().map(String::as_str));
-        if !is_known(name) {
-            let nearest = nearest(name).map(str::to_owned);
-            return Err(ConfigError::UnknownProfile { name: name.to_owned(), nearest, known });
-        }
-        let mut way = vec![name.to_owned()];
-        while let Some((parent, place)) = self.parent(&way[way.len() - 1]) {
-            if !is_known(&parent) {
-                let child = &way[way.len() - 1];
-                let hint = error::hint(nearest(&parent), &known);
-                let what =
-                    format!("`{child}` inherits from `{parent}`, which is not there; {hint}");
-                return Err(Problem::new(place, what).into());
-            }
-            let is_circle = way.contains(&parent);
-            way.push(parent);
-            if is_circle {
-                let what = format!("profiles inherit in a circle: {}", way.join(" → "));
-                return Err(Problem::new(place, what).into());
-            }
-        }
-        way.remove(0);
-        Ok(way)
-    }
-
-    /// Every value that is in force for a profile, with its source.
-    ///
-    /// # Errors
-    ///
-    /// As [`Config::profile`].
-    pub fn values(&self, name: &str) -> Result<Vec<Effective>, ConfigError> {
-        self.profile(name)?;
-        let (schema, figment) = (Schema::new(), self.figment(name)?);
-        let of = |figment: &Figment, key: String| {
-            let value = figment.find_value(&key).ok()?;
-            let source = self.source(figment, &key)?;
-            Some(Effective { key, value: serde_json::to_value(value).ok()?, source })
-        };
-        let whole = schema.leaves(&[]).into_iter().filter_map(|key| of(&self.whole, key));
-        let profile = schema.leaves(&["profile", name]).into_iter();
-        Ok(whole.chain(profile.filter_map(|key| of(&figment, key))).collect())
+        let mut names = names(&self.layers);
+        let policies = self.shelves.names().into_iter();
+        names.extend(policies.filter(|name| !self.is_said(name)));
+        names
     }
 
     /// The JSON schema of `epitome.toml`.
@@ -235,14 +180,14 @@ impl Config {
         declared::schema()
     }
 
-    /// The store that is meant where none is named.
+    /// The store that is meant where none is named, by the profile that was chosen.
     pub fn store(&self) -> Option<&Path> {
-        self.settings.store.as_deref()
+        self.store.as_ref().map(|(path, _)| &**path)
     }
 
     /// Whether that is the one in the user's data folder.
     pub fn is_usual_store(&self) -> bool {
-        self.source(&self.whole, "store").is_some_and(|source| source == BUILT_IN)
+        self.store.as_ref().is_some_and(|(_, source)| source == BUILT_IN)
     }
 
     /// What survives a power cut.
@@ -270,41 +215,6 @@ impl Config {
         let metadata = figment.get_metadata(figment.find_value(key).ok()?.tag())?;
         let keys: Vec<_> = key.split('.').collect();
         Some(metadata.interpolate(&figment::Profile::Default, &keys))
-    }
-
-    /// What is said of a profile, merged: from the root of what it inherits to itself, and each
-    /// from what is built in to the variables; flags last.
-    fn figment(&self, name: &str) -> Result<Figment, ConfigError> {
-        let mut way = self.inherited(name)?;
-        way.insert(0, name.to_owned());
-        let of = |layer: &Layer, name: &str| {
-            let mut says = layer.profile(name)?.clone();
-            says.remove("inherits");
-            let below = vec!["profile".to_owned(), name.to_owned()];
-            Some(Part { says, places: layer.places.clone(), below })
-        };
-        let said = way
-            .iter()
-            .rev()
-            .flat_map(|name| self.layers.iter().filter_map(move |layer| of(layer, name)));
-        let Layer { says, places } = self.of_profile.clone();
-        let mut parts: Vec<_> = said.chain([Part { says, places, below: Vec::new() }]).collect();
-        let states = |part: &Part| WINDOW.iter().any(|key| part.says.contains_key(*key));
-        let last = parts.iter().rposition(states).unwrap_or_default();
-        for part in &mut parts[..last] {
-            part.says.retain(|key, _| !WINDOW.contains(&key.as_str()));
-        }
-        Ok(parts.into_iter().fold(Figment::new(), Figment::merge))
-    }
-
-    /// The profile that another inherits from, and where that is said.
-    fn parent(&self, name: &str) -> Option<(String, String)> {
-        let said = self.layers.iter().rev().find_map(|layer| {
-            let parent = layer.profile(name)?.get("inherits")?.as_str()?.to_owned();
-            Some((parent, layer.places.of(&["profile", name, "inherits"]).to_owned()))
-        });
-        let is_shipped = SHIPPED.iter().any(|(shipped, _)| *shipped == name);
-        said.or_else(|| (!is_shipped).then(|| (ROOT.to_owned(), BUILT_IN.to_owned())))
     }
 }
 

@@ -9,12 +9,19 @@ use std::path::{Path, PathBuf};
 use figment::value::Value;
 
 use super::{ConfigError, Problem, files};
+use crate::policies::{Origin, Shelf};
 
 /// What the name of every variable begins with.
 pub(crate) const PREFIX: &str = "EPITOME_";
 
+/// How our folder is called among the user's.
+const FOLDER: &str = "epitome";
+
 /// The store that is used where none is named, in the user's data folder.
-const STORE: &str = "epitome/epitome.db";
+const STORE: &str = "epitome.db";
+
+/// The user's own policies, in the user's folder.
+const POLICIES: &str = "policies";
 
 /// What a configuration is made of.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +33,12 @@ pub struct Sources {
     pub(crate) store: Option<PathBuf>,
     /// What `~` stands for.
     pub(crate) home: Option<PathBuf>,
+    /// Folders of policies, but for the one that a file names.
+    pub(crate) shelves: Vec<Shelf>,
+    /// Where it is recorded which policies of others may run.
+    pub(crate) trust: Option<PathBuf>,
+    /// Whether only shipped policies may run.
+    pub(crate) untrusted: bool,
 }
 
 /// A file that was read.
@@ -34,6 +47,8 @@ pub(crate) struct File {
     /// How it is named in messages.
     pub(crate) path: PathBuf,
     pub(crate) text: String,
+    /// Whether it may have come with a repository, so that nothing runs because it says so.
+    pub(crate) foreign: bool,
 }
 
 /// A flag of the command line.
@@ -103,32 +118,71 @@ impl Sources {
             }
         }
         sources.variables.sort();
-        let own = folders.config.map(|folder| folder.join("epitome").join(files::NAME));
+        let own = folders.config.map(|folder| folder.join(FOLDER).join(files::NAME));
         match own.filter(|path| path.is_file()) {
-            Some(path) => sources.file(&path),
+            Some(path) => {
+                let text = files::read(&path)?;
+                Ok(sources.text(&path, text))
+            }
             None => Ok(sources),
         }
     }
 
     fn at(folders: &Folders) -> Self {
-        let store = folders.data.as_ref().map(|folder| folder.join(STORE));
-        Self { store, home: folders.home.clone(), ..Self::default() }
-    }
-
-    /// Adds the file of the project that a folder belongs to: the nearest `epitome.toml` upwards,
-    /// if there is one.
-    ///
-    /// # Errors
-    ///
-    /// When it is there and cannot be read.
-    pub fn project(self, folder: &Path) -> Result<Self, ConfigError> {
-        match files::nearest(folder) {
-            Some(path) => self.file(&path),
-            None => Ok(self),
+        let [data, config] = [&folders.data, &folders.config]
+            .map(|folder| folder.as_ref().map(|folder| folder.join(FOLDER)));
+        let store = data.as_ref().map(|folder| folder.join(STORE));
+        let sources = Self { store, trust: data, home: folders.home.clone(), ..Self::default() };
+        match config {
+            Some(folder) => sources.policies(&folder.join(POLICIES)),
+            None => sources,
         }
     }
 
-    /// Adds a file, unless it is there already.
+    /// Adds a folder of policies that are the user's or the host's own.
+    #[must_use]
+    pub fn policies(self, folder: &Path) -> Self {
+        self.shelf(folder, Origin::User)
+    }
+
+    /// Adds the policies of the project that a folder belongs to: the nearest `.epitome/policies`
+    /// upwards, if there is one. They run once the user trusts them.
+    #[must_use]
+    pub fn project_policies(self, folder: &Path) -> Self {
+        match files::nearest_policies(folder) {
+            Some(found) => self.shelf(&found, Origin::Project),
+            None => self,
+        }
+    }
+
+    /// Lets shipped policies run, and no others.
+    #[must_use]
+    pub fn untrusted(self) -> Self {
+        Self { untrusted: true, ..self }
+    }
+
+    fn shelf(mut self, folder: &Path, origin: Origin) -> Self {
+        let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
+        self.shelves.push(Shelf { folder, origin, foreign });
+        self
+    }
+
+    /// Adds the file of the project that a folder belongs to, the nearest `epitome.toml` upwards,
+    /// and its policies, each if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the file is there and cannot be read.
+    pub fn project(self, folder: &Path) -> Result<Self, ConfigError> {
+        let this = self.project_policies(folder);
+        match files::nearest(folder) {
+            Some(path) => this.file(&path),
+            None => Ok(this),
+        }
+    }
+
+    /// Adds a file, unless it is there already. Policies in a folder that it names run once the
+    /// user trusts them.
     ///
     /// # Errors
     ///
@@ -138,14 +192,18 @@ impl Sources {
             return Ok(self);
         }
         let text = files::read(path)?;
-        Ok(self.text(path, text))
+        Ok(self.said(path, text, true))
     }
 
-    /// Adds the text of a file that need not exist; its path is what messages name, and what
+    /// Adds the text of a file that need not exist, as the host's own words; its path is what messages name, and what
     /// relative paths in it start from.
     #[must_use]
-    pub fn text(mut self, path: &Path, text: impl Into<String>) -> Self {
-        self.files.push(File { path: path.to_owned(), text: text.into() });
+    pub fn text(self, path: &Path, text: impl Into<String>) -> Self {
+        self.said(path, text.into(), false)
+    }
+
+    fn said(mut self, path: &Path, text: String, foreign: bool) -> Self {
+        self.files.push(File { path: path.to_owned(), text, foreign });
         self
     }
 

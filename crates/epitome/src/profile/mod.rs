@@ -5,6 +5,11 @@
 
 mod options;
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epitome_count::Vocabulary;
+use epitome_kernel::{Counter, Policy};
 use epitome_plan::{
     ArriveOptions, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope, Texts,
 };
@@ -12,6 +17,7 @@ use epitome_types::ContentId;
 
 pub(crate) use self::options::{Contradiction, Options};
 use crate::config::{Config, ConfigError, Sources};
+use crate::policies::{Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
 use crate::target::Window;
 
@@ -29,7 +35,10 @@ pub struct Profile {
     pub(crate) options: Options,
     pub(crate) redaction: Redaction,
     pub(crate) model: Option<String>,
+    pub(crate) counter: Option<Vocabulary>,
     pub(crate) window: Window,
+    pub(crate) store: Option<PathBuf>,
+    pub(crate) policies: Policies,
 }
 
 impl Profile {
@@ -57,6 +66,70 @@ impl Profile {
         self.model.as_deref()
     }
 
+    /// The name of the vocabulary that it counts tokens in, in place of its model's.
+    pub fn counter(&self) -> Option<&'static str> {
+        self.counter.map(Vocabulary::name)
+    }
+
+    /// The store that it means where none is named.
+    pub fn store(&self) -> Option<&Path> {
+        self.store.as_deref()
+    }
+
+    /// The policies that the configuration names for it, in the order in which they are asked.
+    /// What is built in stands behind them.
+    pub fn policies(&self) -> &[PolicyRef] {
+        &self.policies.named
+    }
+
+    /// With a policy of the host's own. It is asked before those of the configuration, and after
+    /// those that were added before.
+    ///
+    /// ```
+    /// use epitome::{Opinion, Policy, Profile, Rest, types::hook};
+    ///
+    /// /// Warns early, and leaves everything else to whoever is asked next.
+    /// struct Early;
+    ///
+    /// impl Policy for Early {
+    ///     fn name(&self) -> &str {
+    ///         "early"
+    ///     }
+    ///
+    ///     fn budgets(&self, job: &hook::BudgetsJob, rest: &Rest<'_>) -> Opinion<hook::Budgets> {
+    ///         let others = rest.budgets(job)?.unwrap_or_default();
+    ///         Ok(Some(hook::Budgets { warn: others.warn.map(|tokens| tokens / 2), ..others }))
+    ///     }
+    /// }
+    ///
+    /// let profile = Profile::default().with_policy(Early);
+    /// assert_ne!(profile.config(), Profile::default().config());
+    /// ```
+    #[must_use]
+    pub fn with_policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policies = self.policies.with(Arc::new(policy));
+        self
+    }
+
+    /// Whether the policies that it names may run; nothing is run to find out.
+    ///
+    /// # Errors
+    ///
+    /// The first that may not, with the remedy.
+    pub fn permitted(&self) -> Result<(), ConfigError> {
+        self.policies.permitted()
+    }
+
+    /// Its policies, ready to be asked. They are loaded when this is first called, once for all
+    /// clones of the profile; `counter` counts for them.
+    ///
+    /// # Errors
+    ///
+    /// When one may not run, cannot be read or run, or does not have the options that are set.
+    pub fn load(&self, counter: &Arc<dyn Counter>) -> Result<Loaded, ConfigError> {
+        self.policies.load(counter)
+    }
+
     /// The window that it states, unless the host says otherwise.
     pub fn window(&self) -> Window {
         self.window
@@ -67,10 +140,12 @@ impl Profile {
         CachePrices { read: self.options.cache.read, write: self.options.cache.write }
     }
 
-    /// The hash of its effective options, overrides included: equal options, equal hash.
+    /// The hash of its effective options, overrides included, and of its policies with theirs:
+    /// equal decisions, equal hash. The policies are read and not run.
     pub fn config(&self) -> String {
         // Debug prints every field, and unlike a serialiser it cannot fail.
-        format!("b3:{}", ContentId::of(&format!("{:?}", self.options)))
+        let decides = format!("{:?}{}", self.options, self.policies.address());
+        format!("b3:{}", ContentId::of(&decides))
     }
 
     /// The decisions of the policy that answers last.
@@ -157,7 +232,7 @@ mod tests {
             assert_eq!(Profile::shipped(name).unwrap_err().to_string(), expected);
         };
         check("defualt", "unknown profile `defualt`; did you mean `default`?");
-        check("other", "unknown profile `other`; there is `default`");
+        check("other", "unknown profile `other`; there is `default`, `none`, `ollm`, `truncate`");
     }
 
     /// They are paid for with every request; an id is 3 to 8 tokens of them.

@@ -28,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-count",
             "epitome-extract",
             "epitome-kernel",
+            "epitome-lua",
             "epitome-plan",
             "epitome-store",
             "epitome-types",

@@ -1,0 +1,68 @@
+//! The folders of policies that a configuration makes, and the names that it uses for them.
+//!
+//! Invariant: a folder that a repository may have named is foreign; what stands in it runs once
+//! the user trusts it.
+
+use std::path::PathBuf;
+
+use epitome_kernel::nearest;
+use figment::value::{Dict, Value};
+
+use super::check::Schema;
+use super::layer::Layer;
+use super::sources::File;
+use super::{ConfigError, Problem, error};
+use crate::policies::{DEFAULT, Origin, Shelf, Shelves};
+
+/// The folders, with the one that the layers name. Layers are in the order of the files, behind
+/// what is built in.
+pub(super) fn folders(mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+    let named = layers.iter().enumerate().rev().find_map(|(at, layer)| {
+        let folder = layer.says.get("policies")?.as_str()?;
+        let file = at.checked_sub(1).and_then(|at| files.get(at));
+        Some((PathBuf::from(folder), file.is_some_and(|file| file.foreign)))
+    });
+    if let Some((folder, foreign)) = named {
+        shelves.push(Shelf { folder, origin: Origin::Config, foreign });
+    }
+    shelves
+}
+
+/// Whether every policy whose options are set is there.
+///
+/// # Errors
+///
+/// Every name that is none, with what may have been meant.
+pub(super) fn known(layers: &[Layer], shelves: &Shelves) -> Result<(), ConfigError> {
+    let mut problems = Vec::new();
+    for layer in layers {
+        let profiles = layer.says.get("profile").and_then(Value::as_dict);
+        for (profile, table) in profiles.into_iter().flatten() {
+            let options = table.find_ref("options").and_then(Value::as_dict);
+            let names = options.into_iter().flat_map(Dict::keys);
+            for name in names.filter(|name| *name != DEFAULT && !shelves.knows(name)) {
+                let place = layer.places.of(&["profile", profile, "options", name]);
+                let what = format!(
+                    "unknown key `profile.{profile}.options.{name}`; {}",
+                    meant(profile, name, shelves)
+                );
+                problems.push(Problem::new(place, what));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(problems)) }
+}
+
+/// What may have been meant by the name of a policy that is not there.
+fn meant(profile: &str, name: &str, shelves: &Shelves) -> String {
+    let options = Schema::new().leaves(&["profile", profile, "options", DEFAULT]);
+    let tables = options.iter().filter_map(|option| option.split('.').next());
+    if let Some(option) = nearest(name, tables) {
+        return format!("did you mean `profile.{profile}.options.{DEFAULT}.{option}`?");
+    }
+    let mut known = shelves.names();
+    if !known.iter().any(|known| known == DEFAULT) {
+        known.insert(0, DEFAULT.to_owned());
+    }
+    error::hint(nearest(name, known.iter().map(String::as_str)), &known)
+}

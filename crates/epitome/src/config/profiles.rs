@@ -1,0 +1,162 @@
+//! A profile, put together from what the layers say of it and of what it inherits from.
+//!
+//! Invariant: what is said of a nearer profile wins over what is said of a farther one, and of one
+//! profile the later layer; nothing is run.
+
+use epitome_kernel::nearest;
+use figment::Figment;
+
+use super::declared::{CounterName, Table};
+use super::layer::{BUILT_IN, Layer, Part};
+use super::{Config, ConfigError, Problem, check, error, unreadable};
+use crate::policies::{DEFAULT, Policies};
+use crate::profile::{Contradiction, Options, Profile, SHIPPED};
+use crate::session::Redaction;
+use crate::target::Window;
+
+/// The profile that others inherit from, unless they say otherwise.
+const ROOT: &str = "default";
+
+/// The two ways to state how large a prompt may be; the later takes the place of the other.
+const WINDOW: [&str; 2] = ["size", "limit"];
+
+impl Config {
+    /// A profile by its name.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name or one that it inherits from, when they inherit in a
+    /// circle, or when values contradict each other.
+    pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
+        let figment = self.figment(name)?;
+        let Table { model, counter, size, limit, options, .. } =
+            figment.extract().map_err(unreadable)?;
+        let options = options.default;
+        self.consistent(name, &figment, &options)?;
+        let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
+            let place =
+                self.source(&figment, "options.default.redact.patterns").unwrap_or_default();
+            Problem::new(place, format!("profile `{name}`: {error}"))
+        })?;
+        let size = size.map(Window::Size);
+        let built_in = self.stated(DEFAULT, &figment).values;
+        let chain = self.chain(name, &figment)?;
+        let policies = Policies::new(chain, built_in, self.trust.clone());
+        Ok(Profile {
+            name: name.to_owned(),
+            options,
+            redaction,
+            model,
+            counter: counter.map(CounterName::vocabulary),
+            window: size.or(limit.map(Window::Limit)).unwrap_or_default(),
+            store: self.store_of(&self.way(name)?).map(|(path, _)| path),
+            policies,
+        })
+    }
+
+    /// The profiles that one inherits from, the nearest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::profile`].
+    pub fn inherited(&self, name: &str) -> Result<Vec<String>, ConfigError> {
+        let mut way = self.way(name)?;
+        way.remove(0);
+        Ok(way)
+    }
+
+    /// A profile and those that it inherits from.
+    pub(super) fn way(&self, name: &str) -> Result<Vec<String>, ConfigError> {
+        if !self.is_profile(name) {
+            let known = self.profiles();
+            let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+            return Err(ConfigError::UnknownProfile { name: name.to_owned(), nearest, known });
+        }
+        let mut way = vec![name.to_owned()];
+        while let Some((parent, place)) = self.parent(&way[way.len() - 1]) {
+            if !self.is_profile(&parent) {
+                let (child, known) = (&way[way.len() - 1], self.profiles());
+                let nearest = nearest(&parent, known.iter().map(String::as_str));
+                let hint = error::hint(nearest, &known);
+                let what =
+                    format!("`{child}` inherits from `{parent}`, which is not there; {hint}");
+                return Err(Problem::new(place, what).into());
+            }
+            let is_circle = way.contains(&parent);
+            way.push(parent);
+            if is_circle {
+                let what = format!("profiles inherit in a circle: {}", way.join(" → "));
+                return Err(Problem::new(place, what).into());
+            }
+        }
+        Ok(way)
+    }
+
+    /// Whether there is a profile of this name: a table, a policy, or both.
+    fn is_profile(&self, name: &str) -> bool {
+        self.is_said(name) || self.shelves.knows(name)
+    }
+
+    /// Whether a table of this name is in any layer.
+    pub(super) fn is_said(&self, name: &str) -> bool {
+        self.layers.iter().any(|layer| layer.profile(name).is_some())
+    }
+
+    /// Whether a profile says itself what it inherits from.
+    pub(super) fn says_parent(&self, name: &str) -> bool {
+        let says =
+            |layer: &Layer| layer.profile(name).is_some_and(|dict| dict.contains_key("inherits"));
+        self.layers.iter().any(says)
+    }
+
+    /// Whether the options of what is built in can hold together.
+    fn consistent(&self, name: &str, figment: &Figment, options: &Options) -> Result<(), Problem> {
+        let Some(Contradiction { keys, why }) = options.contradiction() else { return Ok(()) };
+        let [one, other] = keys.map(|key| {
+            let key = format!("options.default.{key}");
+            let value = figment.find_value(&key).map(|value| check::said(&value));
+            let place = self.source(figment, &key).unwrap_or_default();
+            (place, value.unwrap_or_default())
+        });
+        let [key, other_key] = keys;
+        let what = format!(
+            "profile `{name}`: `{key}` is {} and `{other_key}` is {} ({}); {why}",
+            one.1, other.1, other.0
+        );
+        Err(Problem::new(one.0, what))
+    }
+
+    /// What is said of a profile, merged: from the root of what it inherits to itself, and each
+    /// from what is built in to the variables; flags last.
+    pub(super) fn figment(&self, name: &str) -> Result<Figment, ConfigError> {
+        let way = self.way(name)?;
+        let of = |layer: &Layer, name: &str| {
+            let mut says = layer.profile(name)?.clone();
+            says.remove("inherits");
+            let below = vec!["profile".to_owned(), name.to_owned()];
+            Some(Part { says, places: layer.places.clone(), below })
+        };
+        let said = way
+            .iter()
+            .rev()
+            .flat_map(|name| self.layers.iter().filter_map(move |layer| of(layer, name)));
+        let Layer { says, places } = self.of_profile.clone();
+        let mut parts: Vec<_> = said.chain([Part { says, places, below: Vec::new() }]).collect();
+        let states = |part: &Part| WINDOW.iter().any(|key| part.says.contains_key(*key));
+        let last = parts.iter().rposition(states).unwrap_or_default();
+        for part in &mut parts[..last] {
+            part.says.retain(|key, _| !WINDOW.contains(&key.as_str()));
+        }
+        Ok(parts.into_iter().fold(Figment::new(), Figment::merge))
+    }
+
+    /// The profile that another inherits from, and where that is said.
+    pub(super) fn parent(&self, name: &str) -> Option<(String, String)> {
+        let said = self.layers.iter().rev().find_map(|layer| {
+            let parent = layer.profile(name)?.get("inherits")?.as_str()?.to_owned();
+            Some((parent, layer.places.of(&["profile", name, "inherits"]).to_owned()))
+        });
+        let is_shipped = SHIPPED.iter().any(|(shipped, _)| *shipped == name);
+        said.or_else(|| (!is_shipped).then(|| (ROOT.to_owned(), BUILT_IN.to_owned())))
+    }
+}

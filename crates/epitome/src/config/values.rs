@@ -1,0 +1,82 @@
+//! Every value that is in force, and where it is from.
+//!
+//! Invariant: nothing is left out; what is not listed is not set by anybody. Called by those who
+//! show a configuration.
+
+use std::sync::Arc;
+
+use epitome_count::VocabularyCounter;
+use epitome_kernel::Counter;
+use figment::Figment;
+use serde_json::Value as Json;
+
+use super::check::Schema;
+use super::layer::BUILT_IN;
+use super::{Config, ConfigError, Effective, store};
+use crate::policies::{DEFAULT, Loaded, Origin, PolicyRef};
+
+/// The key of a profile that stands for something else at the top.
+const POLICIES: &str = "policies";
+
+impl Config {
+    /// Every value that is in force for a profile, with its source. Policies say what their
+    /// options are, so they are loaded, but for those that may not run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::profile`], and when a policy cannot be loaded.
+    pub fn values(&self, name: &str) -> Result<Vec<Effective>, ConfigError> {
+        let profile = self.profile(name)?;
+        let (schema, figment) = (Schema::new(), self.figment(name)?);
+        let of = |figment: &Figment, key: &str| {
+            let value = serde_json::to_value(figment.find_value(key).ok()?).ok()?;
+            Some(Effective { key: key.to_owned(), value, source: self.source(figment, key)? })
+        };
+        let mut values = Vec::new();
+        for key in schema.leaves(&[]) {
+            let is_store = key == store::KEY;
+            values.extend(if is_store {
+                self.effective_store(&self.way(name)?)
+            } else {
+                of(&self.whole, &key)
+            });
+        }
+        for key in schema.leaves(&["profile", name]).iter().filter(|key| *key != store::KEY) {
+            let value = of(&figment, key);
+            values.extend(value.map(|value| match key.as_str() {
+                POLICIES => Effective { key: format!("profile.{POLICIES}"), ..value },
+                _ => value,
+            }));
+        }
+        let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+        let loaded = match profile.permitted() {
+            Ok(()) => profile.load(&counter)?,
+            Err(_) => Loaded::default(),
+        };
+        for policy in profile.policies().iter().filter(|policy| policy.name() != DEFAULT) {
+            match loaded.declared(policy.name()) {
+                Some(declared) => values.extend(
+                    declared
+                        .options
+                        .iter()
+                        .map(|option| in_force(policy, &option.name, &option.default)),
+                ),
+                None => values.extend(
+                    policy.options().iter().map(|(name, value)| in_force(policy, name, value)),
+                ),
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// An option of a policy as it is set, or with the value that the policy gives it.
+fn in_force(policy: &PolicyRef, name: &str, default: &Json) -> Effective {
+    let value = policy.options().get(name).unwrap_or(default).clone();
+    let source = match policy.said_at(name) {
+        Some(place) => place.to_owned(),
+        None if policy.origin() == Origin::Shipped => BUILT_IN.to_owned(),
+        None => policy.place(),
+    };
+    Effective { key: format!("options.{}.{name}", policy.name()), value, source }
+}

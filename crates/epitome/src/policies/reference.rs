@@ -1,0 +1,100 @@
+//! A policy in the chain of a profile: which one, from where, with which options.
+//!
+//! Invariant: it says all that is needed to load the policy, and nothing of it has run. Made where
+//! a profile is resolved.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use epitome_lua::Found;
+use serde_json::{Map, Value as Json};
+
+use super::content::content;
+use super::shelf::{FILE, Origin, Placed};
+
+/// A policy in the chain of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyRef {
+    placed: Placed,
+    stated: Stated,
+    /// Whether the profile names it, rather than a policy that extends it.
+    required: bool,
+}
+
+/// What is said of the options of a policy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Stated {
+    pub(crate) values: Map<String, Json>,
+    /// Where each of them is said.
+    pub(crate) places: BTreeMap<String, String>,
+}
+
+impl PolicyRef {
+    pub(crate) fn new(placed: Placed, stated: Stated) -> Self {
+        Self { placed, stated, required: false }
+    }
+
+    /// Says that the profile does not hold without it.
+    pub(crate) fn require(&mut self) {
+        self.required = true;
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.placed.found.name
+    }
+
+    /// Where it is from.
+    pub fn origin(&self) -> Origin {
+        self.placed.origin
+    }
+
+    /// Its folder, unless it is compiled in.
+    pub fn folder(&self) -> Option<&Path> {
+        self.placed.found.files.folder()
+    }
+
+    /// The options that are said for it, by name; those that are not have the values that it
+    /// declares.
+    pub fn options(&self) -> &Map<String, Json> {
+        &self.stated.values
+    }
+
+    /// The hash of its files.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be read.
+    pub fn content(&self) -> std::io::Result<String> {
+        content(&self.placed.found)
+    }
+
+    /// What is loaded.
+    pub(crate) fn found(&self) -> &Found {
+        &self.placed.found
+    }
+
+    /// Whether somebody else may have written it, so that it needs to be trusted first.
+    pub fn is_foreign(&self) -> bool {
+        self.placed.foreign
+    }
+
+    /// Whether the profile does not hold without it: it names the policy, while of what a policy
+    /// extends it may be left out.
+    pub fn is_required(&self) -> bool {
+        self.required
+    }
+
+    /// Where an option is said.
+    pub(crate) fn said_at(&self, option: &str) -> Option<&str> {
+        self.stated.places.get(option).map(String::as_str)
+    }
+
+    /// Its file, as messages name it.
+    pub(crate) fn place(&self) -> String {
+        match (self.origin(), self.folder()) {
+            (Origin::Shipped, _) | (_, None) => format!("{}/{FILE} (shipped)", self.name()),
+            (_, Some(folder)) => folder.join(FILE).display().to_string(),
+        }
+    }
+}
