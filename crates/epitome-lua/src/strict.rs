@@ -31,15 +31,18 @@ pub(crate) fn lock(lua: &Lua, table: &Table, called: &str) -> Result<()> {
         let (key, value) = pair?;
         let Value::String(name) = &key else { continue };
         let name = name.to_string_lossy();
-        if let Value::Table(inner) = &value {
-            lock(lua, inner, &format!("{called}.{name}"))?;
+        match &value {
+            // A list, or an empty table, which may be one.
+            Value::Table(inner) if inner.raw_len() > 0 || inner.is_empty() => {
+                inner.set_readonly(true);
+            }
+            Value::Table(inner) => lock(lua, inner, &format!("{called}.{name}"))?,
+            _ => {}
         }
         names.push(name);
     }
-    if !names.is_empty() {
-        names.sort();
-        table.set_metatable(Some(metatable(lua, called, names)?))?;
-    }
+    names.sort();
+    table.set_metatable(Some(metatable(lua, called, names)?))?;
     table.set_readonly(true);
     Ok(())
 }

@@ -14,7 +14,7 @@ return {
   },
   trigger = function(job)
     local behind = ep.next(job)
-    if behind then return behind end
+    if behind ~= nil then return behind end
     job.memo.seen = job.floor
     return { level = 'soft', target = halves.of(job.floor), reason = job.opt.names[1] or 'none' }
   end,
