@@ -70,16 +70,12 @@ function policy.trigger(job)
   return false
 end
 
+--- The kernel's own way, down to the target: the newest messages stay, as many as the options under
+--- `compress` say, and one checkpoint stands for what is older.
 ---@param job PlanJob
 ---@return Orders
 function policy.plan(job)
-  local opt = job.opt.compress
-  local fit = {
-    op = "fit",
-    keep_recent_share = opt.keep_recent_share,
-    keep_recent_messages = opt.keep_recent_messages,
-  }
-  return { ops = { fit }, reason = "the newest messages stay" }
+  return { ops = { { op = "fit" } } }
 end
 
 return policy

@@ -1,0 +1,63 @@
+--- The decisions that are built in, with options whose figures are easy to follow.
+local OPTIONS = {
+  trigger = { warn = 0.7, soft = 0.8, target = 0.5 },
+  limit = { reserve = 100, reserve_share = 0.05 },
+  arrive = {
+    digest_from = 100,
+    digest_share = 0.5,
+    offload_above = 500,
+    offload_share = 0.4,
+    preview = 60,
+    preview_share = 0.05,
+    exempt = { "epitome recall" },
+  },
+  compress = { minimum_gain = 0.05 },
+}
+
+local LIMIT = 1000
+
+return {
+  test_bounds_are_shares_of_the_limit = function(t)
+    local function bounds(limit)
+      return t.hook("budgets", { model = { limit = limit } }, OPTIONS)
+    end
+    t.eq(bounds(1000), { warn = 700, soft = 800, hard = 950, target = 500, reserve = 50 })
+    t.eq(bounds(10000).hard, 9900)
+  end,
+
+  test_large_results_are_made_smaller = function(t)
+    local function check(tokens, tool, args, expected)
+      local entry = { tool = tool, args = args, tokens = tokens }
+      t.eq(t.hook("arrive", { model = { limit = LIMIT }, entry = entry }, OPTIONS), expected)
+    end
+    check(99, "read", "{}", { how = "keep" })
+    check(100, "read", "{}", { how = "digest", most = 50 })
+    check(400, "read", "{}", { how = "digest", most = 200 })
+    check(401, "read", "{}", { how = "offload", most = 50 })
+    check(400, "bash", "epitome recall 1a2b", { how = "keep" })
+    check(401, "bash", "epitome recall 1a2b", { how = "offload", most = 50 })
+    check(9999, nil, nil, { how = "keep" })
+  end,
+
+  test_a_cached_prefix_waits_until_a_rewrite_pays = function(t)
+    local function level(tokens, forgone, cost, stalled)
+      local due = t.hook("trigger", {
+        tokens = { total = tokens },
+        budgets = { soft = 800, hard = 950, target = 500 },
+        cache = { warm = true, rewrite_cost = cost, forgone = forgone },
+        stalled = stalled,
+      }, OPTIONS)
+      return due and due.level
+    end
+    t.eq(level(799, 1000, 0), false)
+    t.eq(level(900, 409, 410), false)
+    t.eq(level(900, 410, 410), "soft")
+    t.eq(level(951, 0, 410), "hard")
+    t.eq(level(944, 0, 0, 900), false)
+    t.eq(level(945, 0, 0, 900), "soft")
+  end,
+
+  test_a_plan_is_the_kernels_own = function(t)
+    t.eq(t.hook("plan", { target = 500 }, OPTIONS), { ops = { { op = "fit" } } })
+  end,
+}
