@@ -10,11 +10,15 @@ mod load;
 mod reference;
 mod shelf;
 mod shipped;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use self::extends::extends;
 pub use self::load::Loaded;
 pub(crate) use self::load::Policies;
 pub use self::reference::PolicyRef;
 pub(crate) use self::reference::Stated;
+#[cfg(test)]
+pub(crate) use self::shelf::LIBRARY;
 pub use self::shelf::Origin;
 pub(crate) use self::shelf::{DEFAULT, FILE, Shelf, Shelves};

@@ -1,0 +1,255 @@
+//! Policies from outside: what a profile's chain is, what its policies are told, what may run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use epitome_count::VocabularyCounter;
+use epitome_kernel::{Counter, Policy};
+use epitome_types::hook::{BudgetsJob, Common};
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::{Config, ConfigError, Sources};
+use crate::profile::Profile;
+
+/// A policy that only says what it extends.
+const TEAM: &str = "--- @api 1\nlocal team = {}\nteam.extends = \"ollm\"\nreturn team\n";
+/// A policy with options.
+const BASE: &str = "--- @api 1\nreturn {\n  options = {\n    keep = { type = 'integer', default = 4, \
+                    min = 0 },\n    style = { type = 'string', default = 'brief' },\n  },\n}\n";
+
+/// A folder of policies: name and text.
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn folder(policies: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in policies {
+        let own = folder.path().join(name);
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(FILE), text).unwrap();
+    }
+    folder
+}
+
+fn config(folder: &TempDir, text: &str) -> Result<Config, ConfigError> {
+    let sources = Sources::default().policies(folder.path());
+    Config::load(sources.text(Path::new("epitome.toml"), text))
+}
+
+fn counter() -> Arc<dyn Counter> {
+    Arc::new(VocabularyCounter::default())
+}
+
+fn names(profile: &Profile) -> Vec<&str> {
+    profile.policies().iter().map(PolicyRef::name).collect()
+}
+
+/// The chain of the profile `team`.
+#[track_caller]
+fn check(policies: &[(&str, &str)], text: &str, chain: &[&str]) {
+    let folder = folder(policies);
+    let profile = config(&folder, text).unwrap().profile("team").unwrap();
+    assert_eq!(names(&profile), chain, "{text}");
+}
+
+/// What is said of the profile `team`, with the folder of its policies taken out.
+#[track_caller]
+fn refused(policies: &[(&str, &str)], text: &str, expected: &str) {
+    let folder = folder(policies);
+    let profile = config(&folder, text).and_then(|config| config.profile("team"));
+    let error = profile.and_then(|profile| profile.load(&counter()).map(drop)).unwrap_err();
+    let said = error.to_string().replace(&folder.path().display().to_string(), "[policies]");
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_policy_is_a_profile_and_a_profile_is_a_chain_of_policies() {
+    let [team, base] = [("team", TEAM), ("base", BASE)];
+    check(&[team], "", &["team", "ollm"]);
+    check(&[], "profile.team.inherits = \"ollm\"", &["ollm"]);
+    check(&[], "profile.team.inherits = \"own\"\nprofile.own.inherits = \"ollm\"", &["ollm"]);
+    check(&[team], "profile.team.size = 9000", &["team", "ollm"]);
+    check(&[team, base], "profile.team.inherits = \"base\"", &["team", "ollm", "base"]);
+    check(&[team], "profile.team.inherits = \"ollm\"", &["team", "ollm"]);
+    check(&[], "profile.team.size = 9000", &[]);
+}
+
+#[test]
+fn a_list_of_policies_takes_the_place_of_the_chain() {
+    let [team, base] = [("team", TEAM), ("base", BASE)];
+    check(&[team, base], "profile.team.policies = [\"base\", \"team\"]", &["base", "team"]);
+    check(&[team], "profile.team.policies = []", &[]);
+    check(
+        &[team],
+        "profile.team.inherits = \"own\"\nprofile.own.policies = [\"none\"]",
+        &["team", "ollm", "none"],
+    );
+    check(&[], "profile.team.policies = [\"default\"]", &["default"]);
+}
+
+#[test]
+fn a_nearer_folder_decides() {
+    let (user, configured) = (folder(&[("ollm", BASE)]), folder(&[("ollm", TEAM), ("own", BASE)]));
+    let text = format!("policies = '{}'", configured.path().display());
+    let origin = |config: &Config, name: &str| {
+        config.profile(name).unwrap().policies().first().map(|policy| policy.origin())
+    };
+    let config = config(&user, &text).unwrap();
+    assert_eq!(origin(&config, "ollm"), Some(Origin::User));
+    assert_eq!(origin(&config, "own"), Some(Origin::Config));
+    assert_eq!(origin(&config, "none"), Some(Origin::Shipped));
+    assert!(config.profiles().contains(&"own".to_owned()));
+    assert!(!config.profiles().contains(&LIBRARY.to_owned()));
+}
+
+#[test]
+fn policies_that_are_not_there_are_named_where_they_are_asked_for() {
+    let extending = |name: &str| format!("--- @api 1\nreturn {{ extends = \"{name}\" }}\n");
+    refused(
+        &[],
+        "[profile.team]\npolicies = [\"olm\"]",
+        "epitome.toml:2: there is no policy `olm`; did you mean `ollm`?",
+    );
+    refused(
+        &[("team", &extending("olm"))],
+        "",
+        "[policies]/team/policy.lua:2: there is no policy `olm`; did you mean `ollm`?",
+    );
+    refused(
+        &[("team", &extending("base")), ("base", &extending("team"))],
+        "",
+        "[policies]/base/policy.lua:2: policies extend each other in a circle: team → base → team",
+    );
+}
+
+/// What a chain is must be known before anything runs.
+#[test]
+fn what_a_policy_extends_is_written_plainly() {
+    refused(
+        &[("team", "--- @api 1\nlocal base = \"ollm\"\nreturn { extends = base }\n")],
+        "",
+        "[policies]/team/policy.lua: `team` extends `ollm`, which cannot be seen before it runs; \
+         expected the line `extends = \"NAME\"` with the name itself in it",
+    );
+}
+
+#[test]
+fn options_are_held_against_what_their_policy_declares() {
+    let base = ("base", BASE);
+    let set = |line: &str| {
+        format!("[profile.team]\ninherits = \"base\"\n[profile.team.options.base]\n{line}")
+    };
+    refused(
+        &[base],
+        &set("keeep = 5"),
+        "epitome.toml:4: unknown key `options.base.keeep`; did you mean `keep`?",
+    );
+    refused(
+        &[base],
+        &set("keep = -1"),
+        "epitome.toml:4: `options.base.keep` is -1; expected at least 0",
+    );
+    refused(
+        &[base],
+        "[profile.team.options.bass]\nkeep = 1",
+        "epitome.toml:1: unknown key `profile.team.options.bass`; did you mean `base`?",
+    );
+    refused(
+        &[base],
+        "[profile.team.options.trigger]\nsoft = 0.5",
+        "epitome.toml:1: unknown key `profile.team.options.trigger`; did you mean \
+         `profile.team.options.default.trigger`?",
+    );
+    refused(
+        &[base],
+        "[profile.team.options]\nbase = 1",
+        "epitome.toml:2: `profile.team.options.base` is 1; expected a table of options",
+    );
+}
+
+#[test]
+fn the_options_of_policies_are_shown_with_their_defaults() {
+    let folder = folder(&[("base", BASE)]);
+    let text = "[profile.team]\ninherits = \"base\"\noptions.base.keep = 5";
+    let values = config(&folder, text).unwrap().values("team").unwrap();
+    let value = |key: &str| {
+        let found = values.iter().find(|value| value.key == key).unwrap();
+        (found.value.to_string(), found.source.clone())
+    };
+    let file = folder.path().join("base").join(FILE).display().to_string();
+    assert_eq!(value("options.base.keep"), ("5".to_owned(), "epitome.toml:3".to_owned()));
+    assert_eq!(value("options.base.style"), ("\"brief\"".to_owned(), file));
+    assert_eq!(value("options.default.trigger.soft").1, "built-in");
+}
+
+/// A policy that asks for the options of what is built in has those of the profile.
+#[test]
+fn the_built_in_options_reach_whoever_asks_for_them() {
+    let text = "--- @api 1\nlocal options = 'default'\nreturn {\n  options = options,\n  budgets = \
+                function(job)\n    return { soft = 1000 * job.opt.trigger.soft }\n  end,\n}\n";
+    let folder = folder(&[("team", text)]);
+    let config = config(&folder, "profile.team.options.default.trigger.soft = 0.7").unwrap();
+    let loaded = config.profile("team").unwrap().load(&counter()).unwrap();
+    let chain = epitome_kernel::Chain::new(loaded.policies().to_vec(), Default::default());
+    let job = BudgetsJob { common: Common::default() };
+    let answer = chain.ask().budgets(&job).unwrap();
+    assert_eq!(answer.and_then(|budgets| budgets.soft), Some(700), "{:?}", chain.take_errors());
+}
+
+#[test]
+fn shipped_policies_load() {
+    let config = Config::load(Sources::default()).unwrap();
+    for name in ["default", "none", "ollm", "truncate"] {
+        let profile = config.profile(name).unwrap();
+        let loaded = profile.load(&counter()).unwrap();
+        // The profile `default` is what is built in.
+        assert_eq!(loaded.policies().len(), usize::from(name != "default"), "{name}");
+    }
+}
+
+/// Nothing runs until it is asked for: what a profile is can be said of a policy that is broken.
+#[test]
+fn nothing_runs_before_it_is_asked_for() {
+    let broken = "--- @api 1\nreturn {\n";
+    let folder = folder(&[("team", broken)]);
+    let profile = config(&folder, "").unwrap().profile("team").unwrap();
+    assert_eq!(names(&profile), ["team"]);
+    assert!(profile.config().starts_with("b3:"));
+    assert!(profile.permitted().is_ok());
+    let error = profile.load(&counter()).unwrap_err().to_string();
+    assert!(error.contains("policy.lua:") && error.contains("team"), "{error}");
+}
+
+#[test]
+fn clones_of_a_profile_load_their_policies_once() {
+    let folder = folder(&[("team", TEAM)]);
+    let profile = config(&folder, "").unwrap().profile("team").unwrap();
+    let first = |profile: &Profile| profile.load(&counter()).unwrap().policies()[0].clone();
+    let one: Arc<dyn Policy> = first(&profile);
+    assert!(Arc::ptr_eq(&one, &first(&profile.clone())));
+    let again = config(&folder, "").unwrap().profile("team").unwrap();
+    assert!(!Arc::ptr_eq(&one, &first(&again)));
+}
+
+#[test]
+fn the_hash_of_a_profile_covers_its_policies() {
+    let hash = |policies: &[(&str, &str)], text: &str| {
+        let folder = folder(policies);
+        config(&folder, text).unwrap().profile("team").unwrap().config()
+    };
+    let (team, base) = (("team", BASE), ("base", BASE));
+    let usual = hash(&[team], "");
+    assert_eq!(usual, hash(&[team, base], ""), "wherever it stands, whatever stands beside it");
+    assert_ne!(usual, hash(&[("team", &BASE.replace("= 4", "= 5"))], ""));
+    assert_ne!(usual, hash(&[team], "profile.team.options.team.keep = 5"));
+    assert_ne!(usual, hash(&[team, base], "profile.team.inherits = \"base\""));
+}
+
+#[test]
+fn only_what_is_shipped_runs_where_that_is_asked_for() {
+    let folder = folder(&[("team", TEAM), ("ollm", BASE)]);
+    let sources = Sources::default().policies(folder.path()).untrusted();
+    let config = Config::load(sources).unwrap();
+    assert_eq!(config.profile("ollm").unwrap().policies()[0].origin(), Origin::Shipped);
+    let error = config.profile("team").unwrap_err().to_string();
+    assert!(error.ends_with("may not run: only shipped policies may"), "{error}");
+}
