@@ -37,7 +37,15 @@ pub struct ScriptedSummarizer {
     script: Script,
     digests: Script,
     outdated: Vec<EntryId>,
-    asked: Mutex<Vec<(SummaryKind, Asked)>>,
+    asked: Mutex<Vec<Asking>>,
+}
+
+/// A job that a summariser was given.
+#[derive(Debug)]
+struct Asking {
+    kind: SummaryKind,
+    asked: Asked,
+    kept: Vec<Entry>,
 }
 
 impl ScriptedSummarizer {
@@ -70,8 +78,17 @@ impl ScriptedSummarizer {
 
     /// The entries and the limit of each job so far.
     pub fn asked(&self, kind: SummaryKind) -> Vec<Asked> {
+        self.jobs(kind, |one| one.asked.clone())
+    }
+
+    /// What stays in the prompt beside each job so far.
+    pub fn kept(&self, kind: SummaryKind) -> Vec<Vec<Entry>> {
+        self.jobs(kind, |one| one.kept.clone())
+    }
+
+    fn jobs<T>(&self, kind: SummaryKind, told: impl Fn(&Asking) -> T) -> Vec<T> {
         let Ok(asked) = self.asked.lock() else { return Vec::new() };
-        asked.iter().filter(|one| one.0 == kind).map(|one| one.1.clone()).collect()
+        asked.iter().filter(|one| one.kind == kind).map(told).collect()
     }
 }
 
@@ -85,7 +102,8 @@ impl Summarizer for ScriptedSummarizer {
         let turn = self.asked(job.kind).len();
         if let Ok(mut asked) = self.asked.lock() {
             let entries = job.entries.iter().map(|entry| entry.id).collect();
-            asked.push((job.kind, (entries, job.most)));
+            let kept = job.kept.iter().map(|&entry| entry.clone()).collect();
+            asked.push(Asking { kind: job.kind, asked: (entries, job.most), kept });
         }
         let failed = || Err(SummaryError::Failed("scripted".to_owned()));
         let script = match job.kind {
