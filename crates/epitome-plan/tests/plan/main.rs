@@ -1,16 +1,24 @@
 //! Plans over whole conversations: how they are made, and what must hold of each.
 
 #[cfg(test)]
+mod assembly;
+#[cfg(test)]
 mod digest;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod orders;
+#[cfg(test)]
 mod plan;
+#[cfg(test)]
+mod refused;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
 mod size;
 #[cfg(test)]
 mod tail;
+#[cfg(test)]
+mod wording;

@@ -228,7 +228,7 @@ fn the_summariser_sees_what_stays_as_it_will_stand() {
     assert!(result.starts_with("line 0") && result.contains("\n["), "{result}");
 }
 
-fn scripts() -> impl Strategy<Value = Script> {
+pub(crate) fn scripts() -> impl Strategy<Value = Script> {
     prop_oneof![
         4 => Just(Script::Fill),
         1 => Just(Script::Say("Everything is fine.".to_owned())),

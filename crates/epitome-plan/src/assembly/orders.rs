@@ -1,0 +1,239 @@
+//! What each order comes to: something that is done, or words that are wished for.
+//!
+//! Invariant: an order that names what is not there changes nothing. Called once for each order,
+//! before anything is worded.
+
+use std::collections::BTreeSet;
+
+use epitome_kernel::Measure;
+use epitome_kernel::types::hook::{How as Shortened, Order, Place, Replace};
+use epitome_kernel::types::{ContentId, EntryId, How, Level, Op, PartId};
+
+use super::Assembly;
+use super::wish::{What, Wish, is_called};
+use crate::budget::rewritable;
+use crate::departure::original_of;
+use crate::order::OrderError;
+
+impl Assembly<'_> {
+    pub(super) fn take(&mut self, order: &Order) -> Result<(), OrderError> {
+        match order {
+            Order::Fit(_) => return Err(OrderError::FitIsNotAlone),
+            Order::Summarize(one) => {
+                let level = level(one.level.unwrap_or(Level::Detailed.number()))?;
+                let covers = self.entries(&one.entries)?;
+                self.cover(covers, level, one.target);
+            }
+            Order::FoldUser(one) => {
+                let covers = self.entries(&one.entries)?;
+                self.cover(covers, Level::Detailed, one.target);
+            }
+            Order::Rollover(one) => self.start_over(one.target),
+            Order::Age(one) => self.lower(&one.checkpoint, one.to, one.target)?,
+            Order::Merge(one) => self.merge(&one.checkpoints, one.to, one.target)?,
+            Order::Replace(one) => self.replace(one)?,
+            Order::Drop(one) => {
+                let entries = self.entries(&one.entries)?;
+                if !entries.is_empty() {
+                    self.displace(|op| lies_within(op, &entries));
+                    self.ops.push(Op::Drop { entries });
+                }
+            }
+            Order::Insert(one) => {
+                let after = match one.after {
+                    Place(0) => None,
+                    place => Some(self.entry(place)?),
+                };
+                self.ops.push(Op::Insert { after, role: one.role, text: one.text.clone() });
+            }
+            Order::Warn(one) => self.warnings.push(one.text.clone()),
+            // The host's: pins are records of the journal.
+            Order::Pin(one) => drop(self.entries(&one.entries)?),
+        }
+        Ok(())
+    }
+
+    fn entry(&self, place: Place) -> Result<EntryId, OrderError> {
+        let id = place.entry().filter(|id| self.thread.entry(*id).is_some());
+        id.ok_or(OrderError::NoEntry { place: place.0, count: self.thread.entries().len() })
+    }
+
+    fn entries(&self, places: &[Place]) -> Result<Vec<EntryId>, OrderError> {
+        let found: Result<BTreeSet<_>, _> = places.iter().map(|&place| self.entry(place)).collect();
+        Ok(found?.into_iter().collect())
+    }
+
+    /// Takes what something new stands in the place of out of what is in force.
+    fn displace(&mut self, leaves: impl Fn(&Op) -> bool) -> Vec<Op> {
+        self.standing.extract_if(.., |op| leaves(op)).collect()
+    }
+
+    /// Wishes for a checkpoint of entries, and of the checkpoints that stand for some of them.
+    fn cover(&mut self, covers: Vec<EntryId>, level: Level, most: u64) {
+        let was = self.displace(|op| lies_within(op, &covers));
+        self.wish_for(covers, level, most, was);
+    }
+
+    /// One checkpoint for all that is not pinned; what was done to pinned entries stays.
+    fn start_over(&mut self, most: u64) {
+        let free = |id: &EntryId| self.thread.pinned(*id).is_none();
+        let entries = self.thread.entries().iter();
+        let covers: Vec<_> = entries.map(|entry| entry.id).filter(free).collect();
+        if covers.is_empty() {
+            return;
+        }
+        let is_note = |op: &Op| matches!(op, Op::Insert { .. });
+        let was = self.displace(|op| is_note(op) || lies_within(op, &covers));
+        self.wish_for(covers, Level::Merged, most, was);
+    }
+
+    /// Wishes for a checkpoint in the place of what was in force.
+    fn wish_for(&mut self, covers: Vec<EntryId>, level: Level, most: u64, was: Vec<Op>) {
+        if covers.is_empty() {
+            return;
+        }
+        let chars = self.options.texts.line_chars;
+        let id = ContentId::of(&original_of(self.thread, &covers, chars));
+        let before = self.size_now(&covers, &was);
+        let what = What::Checkpoint { id, covers, level };
+        self.wishes.push_back(Wish { what, most, before, was });
+    }
+
+    /// What entries take as they are sent now, where `was` is done to them.
+    fn size_now(&self, covers: &[EntryId], was: &[Op]) -> u64 {
+        let gauge = self.tokens.gauge();
+        let mut whole: BTreeSet<_> = covers.iter().copied().collect();
+        let (mut checkpoints, mut spared) = (0, 0);
+        for op in was {
+            match op {
+                Op::Summarize(one) => {
+                    whole.retain(|id| one.covers.binary_search(id).is_err());
+                    checkpoints += gauge.message(&one.text);
+                }
+                Op::Drop { entries } => whole.retain(|id| entries.binary_search(id).is_err()),
+                Op::Replace { part, with, .. } => {
+                    spared += self.tokens.part(*part).saturating_sub(gauge.size(with));
+                }
+                Op::Insert { .. } => {}
+            }
+        }
+        (self.tokens.sum(whole) + checkpoints).saturating_sub(spared)
+    }
+
+    /// The place of a checkpoint among what is in force.
+    fn standing(&self, name: &str) -> Result<usize, OrderError> {
+        let is_it = |op: &Op| matches!(op, Op::Summarize(one) if is_called(one.id, name));
+        self.standing.iter().position(is_it).ok_or_else(|| {
+            let known = self.standing.iter().filter_map(|op| match op {
+                Op::Summarize(one) => Some(one.id.short()),
+                _ => None,
+            });
+            OrderError::NoCheckpoint { name: name.to_owned(), known: known.collect() }
+        })
+    }
+
+    pub(super) fn lower(&mut self, name: &str, to: u8, target: u64) -> Result<(), OrderError> {
+        let to = level(to)?;
+        // One that this plan makes is made as small at once.
+        if let Some(wish) = self.wishes.iter_mut().find(|wish| wish.is_called(name)) {
+            if let What::Checkpoint { level, .. } = &mut wish.what {
+                *level = to;
+            }
+            wish.most = wish.most.min(target);
+            return Ok(());
+        }
+        let at = self.standing(name)?;
+        let size = self.size_now(&[], &self.standing[at..=at]);
+        match &mut self.standing[at] {
+            // As small as it shall be: its words stay.
+            Op::Summarize(one) if size <= target => one.level = to,
+            Op::Summarize(one) => {
+                let covers = one.covers.clone();
+                let was = vec![self.standing.remove(at)];
+                self.wish_for(covers, to, target, was);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, names: &[String], to: Option<u8>, most: u64) -> Result<(), OrderError> {
+        let level = level(to.unwrap_or(Level::Merged.number()))?;
+        let mut was = Vec::with_capacity(names.len());
+        for name in names {
+            let at = self.standing(name)?;
+            was.push(self.standing.remove(at));
+        }
+        let covers = was.iter().flat_map(|op| match op {
+            Op::Summarize(one) => &one.covers[..],
+            _ => &[],
+        });
+        let covers: BTreeSet<_> = covers.copied().collect();
+        self.wish_for(covers.into_iter().collect(), level, most, was);
+        Ok(())
+    }
+
+    fn replace(&mut self, order: &Replace) -> Result<(), OrderError> {
+        let entry = self.entry(order.entry)?;
+        let parts: Vec<_> = rewritable(self.thread, entry).collect();
+        let how = match order.how {
+            Shortened::Digest => How::Digest,
+            Shortened::Offload => How::Offload,
+            Shortened::Mask => How::Mask,
+            Shortened::Cut => How::Cut,
+        };
+        match (&order.with, &parts[..]) {
+            (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),
+            (Some(with), &[part]) => {
+                self.displace(|op| rewrites(op, part));
+                self.ops.push(Op::Replace { part, with: with.clone(), how });
+            }
+            (Some(_), _) => return Err(OrderError::ManyTexts { place: order.entry.0 }),
+            (None, parts) => {
+                let all: u64 = parts.iter().map(|&part| self.tokens.part(part)).sum();
+                let target = order.target.unwrap_or(all / 2) as f64;
+                for &part in parts {
+                    let share = self.tokens.part(part) as f64 / all.max(1) as f64;
+                    self.shorten(part, (target * share) as u64, how);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shortens a part, unless what stands in its place is as small already.
+    fn shorten(&mut self, part: PartId, most: u64, how: How) {
+        let was = self.displace(|op| rewrites(op, part));
+        let now = was.iter().find_map(|op| match op {
+            Op::Replace { with, .. } => Some(self.tokens.gauge().size(with)),
+            _ => None,
+        });
+        let before = now.unwrap_or_else(|| self.tokens.part(part));
+        match how {
+            _ if before <= most => self.standing.extend(was),
+            How::Digest => {
+                self.wishes.push_back(Wish { what: What::Digest(part), most, before, was });
+            }
+            _ => self.cut(part, most, how, was),
+        }
+    }
+}
+
+fn rewrites(op: &Op, wanted: PartId) -> bool {
+    matches!(op, Op::Replace { part, .. } if *part == wanted)
+}
+
+/// Whether all that an op touches is among these entries, which are in order.
+fn lies_within(op: &Op, entries: &[EntryId]) -> bool {
+    let is_in = |id: &EntryId| entries.binary_search(id).is_ok();
+    match op {
+        Op::Replace { part, .. } => is_in(&part.entry),
+        Op::Drop { entries } => entries.iter().all(is_in),
+        Op::Summarize(one) => one.covers.iter().all(is_in),
+        Op::Insert { .. } => false,
+    }
+}
+
+fn level(number: u8) -> Result<Level, OrderError> {
+    Level::of_number(number).ok_or(OrderError::NoLevel { number })
+}
