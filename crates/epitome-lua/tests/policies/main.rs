@@ -7,6 +7,8 @@ mod errors;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod reload;
+#[cfg(test)]
 mod suite;
 #[cfg(test)]
 mod support;
