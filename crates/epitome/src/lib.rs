@@ -52,10 +52,12 @@ pub use config::{Config, ConfigError, Effective, Problem, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
-    Blob, Counter, Departure, Digester, Excerpt, Gauge, Halt, Measure, ModelAsk, Opinion,
-    PlanError, Policy, PolicyError, Rest, Sizes, Store, StoreError, Summarizer, SummaryError,
-    SummaryJob, Thread, View, apply,
+    Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
+    ModelAsk, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store, StoreError, Summarizer,
+    SummaryError, SummaryJob, Thread, Tracer, View, apply,
 };
+pub use epitome_lua::{Declared, OptionShape, Standing, TestResult, Trust};
+pub use epitome_lua::{LuaPolicy, Reloaded, Standing, Trust, Watch, WatchError};
 pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;

@@ -11,9 +11,9 @@ use super::{Config, ConfigError, Problem, error};
 use crate::policies::{DEFAULT, FILE, Origin, PolicyRef, Stated, extends};
 
 /// A name of a policy, and where it stands.
-struct Named {
-    name: String,
-    place: String,
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) place: String,
 }
 
 impl Config {
@@ -47,7 +47,7 @@ impl Config {
     }
 
     /// Adds a policy and what it extends, and so on.
-    fn extend(
+    pub(super) fn extend(
         &self,
         mut named: Named,
         figment: &Figment,
@@ -101,7 +101,8 @@ impl Config {
         name == DEFAULT && found.is_none_or(|placed| placed.origin == Origin::Shipped)
     }
 
-    fn missing(&self, name: &str, place: &str) -> ConfigError {
+    /// A policy is not there, or may not be asked for.
+    pub(super) fn missing(&self, name: &str, place: &str) -> ConfigError {
         let what = match self.shelves.barred(name) {
             Some(barred) => {
                 let place = PolicyRef::new(barred, Stated::default()).place();

@@ -23,7 +23,7 @@ pub(super) fn folders(mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File])
         Some((PathBuf::from(folder), file.is_some_and(|file| file.foreign)))
     });
     if let Some((folder, foreign)) = named {
-        shelves.push(Shelf { folder, origin: Origin::Config, foreign });
+        shelves.push(Shelf { folder, origin: Origin::Config, foreign, only: None });
     }
     shelves
 }

@@ -27,6 +27,7 @@ mod check;
 mod declared;
 mod error;
 mod files;
+mod find;
 mod folders;
 mod layer;
 mod profiles;
@@ -38,6 +39,7 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
+use epitome_lua::Trust;
 use epitome_store::Durability;
 use figment::Figment;
 use figment::value::{Dict, Value};
@@ -72,7 +74,7 @@ pub struct Config {
     settings: Settings,
     shelves: Shelves,
     /// Where it is recorded which policies of others may run.
-    trust: Option<PathBuf>,
+    trust: Option<Trust>,
     /// The store of the profile that was chosen, and where that is said.
     store: Option<(PathBuf, String)>,
     read: Vec<PathBuf>,
@@ -133,7 +135,7 @@ impl Config {
             whole,
             settings,
             shelves,
-            trust,
+            trust: trust.map(Trust::at),
             store: None,
             read,
             unused,
@@ -198,6 +200,17 @@ impl Config {
     /// The price table that is read before the shipped one.
     pub fn prices(&self) -> Option<&Path> {
         self.settings.prices.as_deref()
+    }
+
+    /// The record of the folders that the user trusts; `None` where nobody said where it is.
+    pub fn trust(&self) -> Option<&Trust> {
+        self.trust.as_ref()
+    }
+
+    /// The folders of policies that somebody else may have written, so that nothing in them runs
+    /// before the user trusts it.
+    pub fn foreign_policies(&self) -> impl Iterator<Item = &Path> {
+        self.shelves.foreign()
     }
 
     /// The files that were read.

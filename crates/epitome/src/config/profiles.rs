@@ -9,7 +9,7 @@ use figment::Figment;
 use super::declared::{CounterName, Table};
 use super::layer::{BUILT_IN, Layer, Part};
 use super::{Config, ConfigError, Problem, check, error, unreadable};
-use crate::policies::{DEFAULT, Policies};
+use crate::policies::{DEFAULT, Policies, PolicyRef};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
 use crate::session::Redaction;
 use crate::target::Window;
@@ -29,18 +29,27 @@ impl Config {
     /// circle, or when values contradict each other.
     pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
         let figment = self.figment(name)?;
+        let chain = self.chain(name, &figment)?;
+        self.made(name, &figment, chain)
+    }
+
+    /// A profile of what is said of it, with this chain.
+    pub(super) fn made(
+        &self,
+        name: &str,
+        figment: &Figment,
+        chain: Vec<PolicyRef>,
+    ) -> Result<Profile, ConfigError> {
         let Table { model, counter, size, limit, options, .. } =
             figment.extract().map_err(unreadable)?;
         let options = options.default;
-        self.consistent(name, &figment, &options)?;
+        self.consistent(name, figment, &options)?;
         let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
-            let place =
-                self.source(&figment, "options.default.redact.patterns").unwrap_or_default();
+            let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
             Problem::new(place, format!("profile `{name}`: {error}"))
         })?;
         let size = size.map(Window::Size);
-        let built_in = self.stated(DEFAULT, &figment).values;
-        let chain = self.chain(name, &figment)?;
+        let built_in = self.stated(DEFAULT, figment).values;
         let policies = Policies::new(chain, built_in, self.trust.clone());
         Ok(Profile {
             name: name.to_owned(),

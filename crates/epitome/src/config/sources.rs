@@ -20,6 +20,9 @@ const FOLDER: &str = "epitome";
 /// The store that is used where none is named, in the user's data folder.
 const STORE: &str = "epitome.db";
 
+/// The record of trusted folders, in the user's data folder.
+const TRUST: &str = "trusted";
+
 /// The user's own policies, in the user's folder.
 const POLICIES: &str = "policies";
 
@@ -132,7 +135,8 @@ impl Sources {
         let [data, config] = [&folders.data, &folders.config]
             .map(|folder| folder.as_ref().map(|folder| folder.join(FOLDER)));
         let store = data.as_ref().map(|folder| folder.join(STORE));
-        let sources = Self { store, trust: data, home: folders.home.clone(), ..Self::default() };
+        let trust = data.map(|folder| folder.join(TRUST));
+        let sources = Self { store, trust, home: folders.home.clone(), ..Self::default() };
         match config {
             Some(folder) => sources.policies(&folder.join(POLICIES)),
             None => sources,
@@ -155,6 +159,24 @@ impl Sources {
         }
     }
 
+    /// Adds the folder of one policy, which is found before any other of its name. It runs once the
+    /// user trusts it.
+    #[must_use]
+    pub fn policy(mut self, folder: &Path) -> Self {
+        if let (Some(shelf), Some(name)) = (folder.parent(), folder.file_name()) {
+            let (folder, only) = (shelf.to_owned(), Some(name.to_string_lossy().into_owned()));
+            self.shelves.push(Shelf { folder, origin: Origin::Given, foreign: true, only });
+        }
+        self
+    }
+
+    /// Keeps the record of trusted folders in this file, in place of the one in the user's data
+    /// folder. Without either, no policy of a project runs.
+    #[must_use]
+    pub fn trust(self, file: &Path) -> Self {
+        Self { trust: Some(file.to_owned()), ..self }
+    }
+
     /// Lets shipped policies run, and no others.
     #[must_use]
     pub fn untrusted(self) -> Self {
@@ -163,7 +185,7 @@ impl Sources {
 
     fn shelf(mut self, folder: &Path, origin: Origin) -> Self {
         let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
-        self.shelves.push(Shelf { folder, origin, foreign });
+        self.shelves.push(Shelf { folder, origin, foreign, only: None });
         self
     }
 

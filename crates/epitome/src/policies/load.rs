@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use epitome_kernel::{Counter, Policy, nearest};
-use epitome_lua::{Declared, Engine, Generation, Limits, LoadCause};
+use epitome_lua::{Declared, Engine, Generation, Limits, LoadCause, TestResult};
 use serde_json::{Map, Value as Json};
 
 use super::reference::PolicyRef;
+use super::trusted::refusal;
 use super::{DEFAULT, FILE, extends};
 use crate::config::{ConfigError, Problem, hint};
 
@@ -24,7 +24,7 @@ pub(crate) struct Policies {
     pub(crate) named: Vec<PolicyRef>,
     /// The options of what is built in, which a policy may have in place of its own.
     built_in: Map<String, Json>,
-    trust: Option<PathBuf>,
+    trust: Option<Trust>,
     kept: Arc<Kept>,
 }
 
@@ -39,15 +39,28 @@ struct Kept {
 /// stands behind them and is not among them.
 #[derive(Clone, Default)]
 pub struct Loaded {
-    policies: Vec<Arc<dyn Policy>>,
-    generations: Vec<Arc<Generation>>,
+    own: Vec<Arc<dyn Policy>>,
+    lua: Vec<Arc<LuaPolicy>>,
     left_out: Vec<Problem>,
 }
 
 impl Loaded {
-    /// The policies.
-    pub fn policies(&self) -> &[Arc<dyn Policy>] {
-        &self.policies
+    /// The policies as they are now. What is asked as one pass takes them once; where they are
+    /// watched, the next pass takes them anew.
+    pub fn current(&self) -> Vec<Arc<dyn Policy>> {
+        let lua = self.lua.iter().map(|policy| policy.current().0 as Arc<dyn Policy>);
+        self.own.iter().cloned().chain(lua).collect()
+    }
+
+    /// The policies, each in its newest good generation whenever it is asked.
+    pub fn live(&self) -> Vec<Arc<dyn Policy>> {
+        let lua = self.lua.iter().map(|policy| Arc::clone(policy) as Arc<dyn Policy>);
+        self.own.iter().cloned().chain(lua).collect()
+    }
+
+    /// Those of the configuration, with what they declare and the generation in force.
+    pub fn lua(&self) -> &[Arc<LuaPolicy>] {
+        &self.lua
     }
 
     /// What a policy extends and may not run, with the remedy; the chain goes on without it.
@@ -55,16 +68,35 @@ impl Loaded {
         &self.left_out
     }
 
-    /// What a policy of the configuration says it is.
-    pub fn declared(&self, policy: &str) -> Option<&Declared> {
-        let mut generations = self.generations.iter();
-        generations.find(|one| one.name() == policy).map(|one| one.declared())
+    /// Has the files of the policies watched, and tells of what became of each change, until what
+    /// is given back falls. Of a change that cannot be used the last good generation stays.
+    ///
+    /// ```no_run
+    /// use epitome::{Config, Counter, Sources, VocabularyCounter};
+    /// use std::{path::Path, sync::Arc};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let config = Config::load(Sources::default().policies(Path::new("policies")))?;
+    /// let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    /// let policies = config.profile("team")?.load(&counter)?;
+    /// let _watch = policies.watch(|reloaded| eprintln!("{reloaded:?}"))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let a folder be watched.
+    pub fn watch(&self, tell: impl FnMut(Reloaded) + Send + 'static) -> Result<Watch, WatchError> {
+        Watch::start(self.lua.clone(), tell)
     }
 }
 
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.policies.iter().map(|policy| policy.name())).finish()
+        let (own, lua) = (self.own.iter(), self.lua.iter());
+        let names = own.map(|policy| policy.name()).chain(lua.map(|policy| policy.name()));
+        f.debug_list().entries(names).finish()
     }
 }
 
@@ -72,7 +104,7 @@ impl Policies {
     pub(crate) fn new(
         named: Vec<PolicyRef>,
         built_in: Map<String, Json>,
-        trust: Option<PathBuf>,
+        trust: Option<Trust>,
     ) -> Self {
         Self { own: Vec::new(), named, built_in, trust, kept: Arc::default() }
     }
@@ -113,7 +145,7 @@ impl Policies {
     /// When one may not run, cannot be read or run, or does not have the options that are set.
     pub(crate) fn load(&self, counter: &Arc<dyn Counter>) -> Result<Loaded, ConfigError> {
         if self.named.is_empty() {
-            return Ok(Loaded { policies: self.own.clone(), ..Loaded::default() });
+            return Ok(Loaded { own: self.own.clone(), ..Loaded::default() });
         }
         let mut kept = self.kept.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = kept.get(counter.id()) {
@@ -121,22 +153,20 @@ impl Policies {
         }
         self.permitted()?;
         let engine = self.engine()?;
-        let mut loaded = Loaded { policies: self.own.clone(), ..Loaded::default() };
+        let mut loaded = Loaded { own: self.own.clone(), ..Loaded::default() };
         for policy in &self.named {
             if let Some(problem) = self.refusal(policy) {
                 loaded.left_out.push(problem);
                 continue;
             }
-            let generation = Arc::new(self.one(engine, policy, counter)?);
-            loaded.policies.push(generation.clone());
-            loaded.generations.push(generation);
+            loaded.lua.push(Arc::new(self.one(engine, policy, counter)?));
         }
         kept.insert(counter.id().to_owned(), loaded.clone());
         Ok(loaded)
     }
 
-    /// Why a policy may not run.
-    fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
+    /// Why a policy may not run, with the remedy.
+    pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
         policy.is_foreign().then(|| Problem::new(policy.place(), "is not trusted"))
     }
 
@@ -146,9 +176,9 @@ impl Policies {
         engine: &Engine,
         policy: &PolicyRef,
         counter: &Arc<dyn Counter>,
-    ) -> Result<Generation, ConfigError> {
+    ) -> Result<LuaPolicy, ConfigError> {
         let load = |options: &Map<String, Json>| {
-            engine.load(policy.found(), counter, options).map_err(|error| {
+            LuaPolicy::open(engine, policy.found(), counter, options).map_err(|error| {
                 let options = match error.cause {
                     LoadCause::Options(_) => wrong_option(engine, policy, counter),
                     _ => None,
@@ -156,15 +186,15 @@ impl Policies {
                 options.unwrap_or_else(|| Problem::new(policy.place(), error.to_string()))
             })
         };
-        let mut generation = load(policy.options())?;
-        if generation.declared().built_in_options && policy.name() != DEFAULT {
+        let mut loaded = load(policy.options())?;
+        if loaded.current().0.declared().built_in_options && policy.name() != DEFAULT {
             if let Some((name, _)) = policy.options().iter().next() {
                 return Err(no_option(policy, name, &[]).into());
             }
-            generation = load(&self.built_in)?;
+            loaded = load(&self.built_in)?;
         }
-        said_plainly(policy, &generation)?;
-        Ok(generation)
+        said_plainly(policy, &loaded)?;
+        Ok(loaded)
     }
 
     fn engine(&self) -> Result<&Engine, ConfigError> {
@@ -194,9 +224,10 @@ impl PartialEq for Policies {
 }
 
 /// Whether a policy extends what its text says that it extends.
-fn said_plainly(policy: &PolicyRef, generation: &Generation) -> Result<(), Problem> {
+fn said_plainly(policy: &PolicyRef, loaded: &LuaPolicy) -> Result<(), Problem> {
     let text = policy.found().files.read(FILE).ok().flatten();
     let read = text.as_deref().and_then(extends);
+    let generation = loaded.current().0;
     let says = generation.declared().extends.as_deref();
     if says == read.as_ref().map(|(name, _)| name.as_str()) {
         return Ok(());

@@ -10,6 +10,7 @@ use epitome_lua::Found;
 use serde_json::{Map, Value as Json};
 
 use super::content::content;
+use super::extends;
 use super::shelf::{FILE, Origin, Placed};
 
 /// A policy in the chain of a profile.
@@ -60,6 +61,12 @@ impl PolicyRef {
         &self.stated.values
     }
 
+    /// The policy that it extends, as its text says; nothing is run.
+    pub fn extends(&self) -> Option<String> {
+        let text = self.found().files.read(FILE).ok().flatten()?;
+        extends(&text).map(|(name, _)| name)
+    }
+
     /// The hash of its files.
     ///
     /// # Errors
@@ -74,9 +81,10 @@ impl PolicyRef {
         &self.placed.found
     }
 
-    /// Whether somebody else may have written it, so that it needs to be trusted first.
-    pub fn is_foreign(&self) -> bool {
-        self.placed.foreign
+    /// The folder of policies that it stands in, where somebody else may have written that, so
+    /// that it needs to be trusted first.
+    pub fn foreign(&self) -> Option<&Path> {
+        self.placed.foreign.as_deref()
     }
 
     /// Whether the profile does not hold without it: it names the policy, while of what a policy

@@ -25,6 +25,8 @@ pub(crate) const FILE: &str = "policy.lua";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
+    /// A folder that the host named for this policy alone.
+    Given,
     /// `.epitome/policies` of a project.
     Project,
     /// The user's own folder, or one that the host added.
@@ -38,6 +40,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Given => "given",
             Self::Project => "project",
             Self::User => "user",
             Self::Config => "config",
@@ -53,6 +56,8 @@ pub(crate) struct Shelf {
     pub(crate) origin: Origin,
     /// Whether somebody else may have put policies here, so that they need to be trusted first.
     pub(crate) foreign: bool,
+    /// The only policy in it that is looked at; all are where none is named.
+    pub(crate) only: Option<String>,
 }
 
 /// A policy, where it was found.
@@ -60,7 +65,8 @@ pub(crate) struct Shelf {
 pub(crate) struct Placed {
     pub(crate) found: Found,
     pub(crate) origin: Origin,
-    pub(crate) foreign: bool,
+    /// The folder of policies that it stands in, where that needs to be trusted first.
+    pub(crate) foreign: Option<PathBuf>,
 }
 
 /// All folders of policies.
@@ -85,7 +91,7 @@ impl Shelves {
             let is_policy = files.read(FILE).is_ok_and(|text| text.is_some());
             let libraries = library(None);
             let found = Found { name: name.to_owned(), files, libraries };
-            is_policy.then_some(Placed { found, origin: Origin::Shipped, foreign: false })
+            is_policy.then_some(Placed { found, origin: Origin::Shipped, foreign: None })
         })
     }
 
@@ -97,6 +103,11 @@ impl Shelves {
     /// Whether there is a policy of this name, whether or not it may be asked for.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.find(name).or_else(|| self.barred(name)).is_some()
+    }
+
+    /// The folders of policies that need to be trusted.
+    pub(crate) fn foreign(&self) -> impl Iterator<Item = &Path> {
+        self.shelves.iter().filter(|shelf| shelf.foreign).map(|shelf| &*shelf.folder)
     }
 
     /// The names of all policies, each once.
@@ -123,7 +134,8 @@ fn on(shelves: &[Shelf], name: &str) -> Option<Placed> {
     let files = Source::Folder(shelf.folder.join(name));
     let libraries = library(Some(&shelf.folder));
     let found = Found { name: name.to_owned(), files, libraries };
-    Some(Placed { found, origin: shelf.origin, foreign: shelf.foreign })
+    let foreign = shelf.foreign.then(|| shelf.folder.clone());
+    Some(Placed { found, origin: shelf.origin, foreign })
 }
 
 /// Where shared modules are looked for: beside the policy, then among what is shipped.
@@ -134,7 +146,8 @@ fn library(shelf: Option<&Path>) -> Vec<Source> {
 
 impl Shelf {
     fn holds(&self, name: &str) -> bool {
-        is_name(name) && self.folder.join(name).join(FILE).is_file()
+        let is_looked_at = self.only.as_deref().is_none_or(|only| only == name);
+        is_looked_at && is_name(name) && self.folder.join(name).join(FILE).is_file()
     }
 }
 

@@ -16,7 +16,7 @@ use epitome_plan::{
 use epitome_types::ContentId;
 
 pub(crate) use self::options::{Contradiction, Options};
-use crate::config::{Config, ConfigError, Sources};
+use crate::config::{Config, ConfigError, Problem, Sources};
 use crate::policies::{Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
 use crate::target::Window;
@@ -118,6 +118,11 @@ impl Profile {
     /// The first that may not, with the remedy.
     pub fn permitted(&self) -> Result<(), ConfigError> {
         self.policies.permitted()
+    }
+
+    /// Why one of its policies may not run, with the remedy; `None` where it may.
+    pub fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
+        self.policies.refusal(policy)
     }
 
     /// Its policies, ready to be asked. They are loaded when this is first called, once for all
