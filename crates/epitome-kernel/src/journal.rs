@@ -31,7 +31,7 @@ pub struct Said {
     pub at: Option<String>,
 }
 
-/// What one request adds to a session. It is recorded whole or not at all.
+/// What a request, or a message by itself, adds to a session. It is recorded whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// The history that the messages follow.
@@ -42,21 +42,21 @@ pub struct Batch {
     pub rewrites: Vec<Rewrite>,
     /// The originals of that.
     pub departure: Departure,
-    /// The request itself.
-    pub turn: Turn,
+    /// The format of its messages.
+    pub format: String,
+    /// The model that the conversation is with, where that is known.
+    pub model: Option<String>,
+    /// The beginning of the first text that a person typed.
+    pub title: String,
+    /// The request itself; none where a message is recorded before anybody asks for a reply.
+    pub turn: Option<Turn>,
     /// When it was made, ISO 8601.
     pub at: String,
 }
 
 /// What is known of one request.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
-    /// The format of its messages.
-    pub format: String,
-    /// The model it asks for.
-    pub model: Option<String>,
-    /// The beginning of the first text that a person typed.
-    pub title: String,
     /// Tokens of the prompt: as it came, and as it is sent.
     pub tokens: [u64; 2],
     /// The limit it is held to, in tokens.
@@ -96,7 +96,8 @@ pub trait Journal: Send + Sync {
     /// When the store cannot be read.
     fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError>;
 
-    /// Records a request: on return it survives a crash of the process. Messages that are known
+    /// Records a request, or messages without one: on return they survive a crash of the process.
+    /// Messages that are known
     /// are passed over, and the session's newest message becomes the last one of the batch, or
     /// `after` where it brings none. The session is created if there is none. What says the same as
     /// an erased message is recorded without its content.

@@ -217,18 +217,19 @@ impl Shelf {
 }
 
 impl Session {
-    /// Takes over what a request says of its session.
+    /// Takes over what a batch says of its session.
     fn advance(&mut self, batch: &Batch, head: Chain, messages: u32) {
-        let (info, turn) = (&mut self.info, &batch.turn);
+        let info = &mut self.info;
         if info.title.is_empty() {
-            info.title.clone_from(&turn.title);
+            info.title.clone_from(&batch.title);
         }
-        info.format.clone_from(&turn.format);
-        if turn.model.is_some() {
-            info.model.clone_from(&turn.model);
+        info.format.clone_from(&batch.format);
+        if batch.model.is_some() {
+            info.model.clone_from(&batch.model);
         }
         info.last.clone_from(&batch.at);
         (info.head, info.messages) = (head, messages);
+        let Some(turn) = batch.turn else { return };
         info.turns += 1;
         info.tokens = turn.tokens;
         for (total, tokens) in info.total.iter_mut().zip(turn.tokens) {

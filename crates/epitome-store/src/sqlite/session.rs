@@ -19,6 +19,14 @@ const INFO: &str = "SELECT id, name, title, format, model, started, last, head, 
     came, sent, all_came, all_sent, size, trashed, \
     (SELECT count(*) FROM epoch WHERE epoch.session = session.id AND NOT undone) FROM session";
 
+/// What messages say anew of their session.
+const MESSAGES: &str =
+    "title = ?2, format = ?3, model = ?4, last = ?5, head = ?6, messages = ?7, used = ?8";
+
+/// What a request says besides.
+const REQUEST: &str = "turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
+    size = ?14, rent = ?15";
+
 fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
     let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
     Ok((
@@ -158,7 +166,7 @@ pub(crate) fn begin(
     Ok(connection.last_insert_rowid())
 }
 
-/// Takes over what a request says of its session. `head` is its newest message, with the number
+/// Takes over what a batch says of its session. `head` is its newest message, with the number
 /// of messages that lead to it.
 pub(crate) fn advance(
     connection: &Connection,
@@ -170,34 +178,25 @@ pub(crate) fn advance(
 ) -> rusqlite::Result<()> {
     ledger.used += 1;
     let used = ledger.used;
-    let turn = &batch.turn;
-    let title = if known.title.is_empty() { &turn.title } else { &known.title };
-    let model = turn.model.as_ref().or(known.model.as_ref());
+    let title = if known.title.is_empty() { &batch.title } else { &known.title };
+    let model = batch.model.as_ref().or(known.model.as_ref());
+    let messages: &[&dyn ToSql] =
+        params![title, batch.format, model, batch.at, head.0.0, head.1, used];
+    let Some(turn) = batch.turn else {
+        return ledger.change(connection, &SESSION, id, MESSAGES, messages);
+    };
     let total = |side: usize| known.total[side].saturating_add(turn.tokens[side]) as i64;
-    let values: &[&dyn ToSql] = params![
-        title,
-        turn.format,
-        model,
-        batch.at,
-        head.0.0,
-        head.1,
+    let request: &[&dyn ToSql] = params![
         known.turns as i64 + 1,
         turn.tokens[0] as i64,
         turn.tokens[1] as i64,
         total(0),
         total(1),
         turn.limit as i64,
-        turn.rent,
-        used
+        turn.rent
     ];
-    ledger.change(
-        connection,
-        &SESSION,
-        id,
-        "title = ?2, format = ?3, model = ?4, last = ?5, head = ?6, messages = ?7, turns = ?8, \
-         came = ?9, sent = ?10, all_came = ?11, all_sent = ?12, size = ?13, rent = ?14, used = ?15",
-        values,
-    )
+    let both = format!("{MESSAGES}, {REQUEST}");
+    ledger.change(connection, &SESSION, id, &both, &[messages, request].concat())
 }
 
 /// What not compressing has cost, as its newest request said.

@@ -152,7 +152,7 @@ fn what_was_erased_does_not_come_back() {
     each_store(|store| {
         let secret = "my password is hunter2";
         let mut first = batch(&[], &["a", secret, "c"]);
-        first.turn.title = secret.into();
+        first.title = secret.into();
         first.rewrites = vec![rewrite(secret, "hunter2 is in it")];
         first.departure = departure(&[secret]);
         store.append(SCOPE, "one", &first).unwrap();

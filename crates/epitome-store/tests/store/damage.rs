@@ -223,7 +223,7 @@ fn check_erased(secret: &str) {
     let path = folder.path().join("epitome.db");
     let store = Sqlite::open(&path).unwrap();
     let mut first = batch(&[], &["before", secret, "after"]);
-    first.turn.title = "my password is hunt…".into();
+    first.title = "my password is hunt…".into();
     first.rewrites = vec![rewrite(secret, "a digest with hunter2")];
     first.departure = departure(&[secret]);
     first.departure.blobs.remove(0);

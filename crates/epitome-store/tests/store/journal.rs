@@ -1,7 +1,7 @@
 //! What every journal must do, run against each of them.
 
 use epitome_kernel::types::{Chain, ContentId, Mark};
-use epitome_kernel::{Commit, Departure, StoreError};
+use epitome_kernel::{Commit, Departure, StoreError, Turn};
 use epitome_store::Archive;
 
 use crate::common::each_archive;
@@ -121,15 +121,13 @@ fn what_does_not_follow_is_refused_whole() {
 fn a_session_sums_up_its_requests() {
     each_archive(|store| {
         let mut first = batch(&[], &["a"]);
-        first.turn.title = String::new();
+        first.title = String::new();
         store.append(SCOPE, "one", &first).unwrap();
         say(store, "one", &["a"], &["b"]);
         let mut last = batch(&["a", "b"], &["c"]);
-        last.turn.model = None;
-        last.turn.title = "another title".into();
-        last.turn.tokens = [u64::MAX, 7];
-        last.turn.limit = u64::MAX;
-        last.turn.rent = 2.25;
+        last.model = None;
+        last.title = "another title".into();
+        last.turn = Some(Turn { tokens: [u64::MAX, 7], limit: u64::MAX, rent: 2.25 });
         store.append(SCOPE, "one", &last).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!(info.title, "a");
@@ -141,6 +139,32 @@ fn a_session_sums_up_its_requests() {
         assert_eq!(store.rent(SCOPE, "one").unwrap(), 2.25);
         assert_eq!(store.rent(SCOPE, "none").unwrap(), 0.0);
         assert_eq!(store.rent("elsewhere", "one").unwrap(), 0.0);
+    });
+}
+
+#[test]
+fn messages_without_a_request_change_none_of_its_sums() {
+    each_archive(|store| {
+        let alone = |before: &[&str], new| epitome_kernel::Batch {
+            turn: None,
+            model: None,
+            ..batch(before, new)
+        };
+        store.append(SCOPE, "one", &alone(&[], &["a"])).unwrap();
+        let info = store.session(SCOPE, "one").unwrap();
+        assert_eq!((info.title.as_str(), info.format.as_str()), ("a", "anthropic"));
+        assert_eq!((info.messages, info.turns, info.tokens), (1, 0, [0, 0]));
+        say(store, "one", &["a"], &["b"]);
+        let asked = store.session(SCOPE, "one").unwrap();
+        store.append(SCOPE, "one", &alone(&["a", "b"], &["c"])).unwrap();
+        let info = store.session(SCOPE, "one").unwrap();
+        assert_eq!((info.messages, info.head), (3, chain(&["a", "b", "c"])));
+        assert!(info.last > asked.last);
+        let (head, messages, last) = (info.head, info.messages, info.last.clone());
+        assert_eq!(info, epitome_kernel::types::SessionInfo { head, messages, last, ..asked });
+        assert_eq!(store.rent(SCOPE, "one").unwrap(), 0.5);
+        check_history(store, &["a", "b", "c"]);
+        assert_eq!(store.verify(false).unwrap(), []);
     });
 }
 

@@ -58,14 +58,10 @@ pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
     Batch {
         after: chain(before),
         said: said.collect(),
-        turn: Turn {
-            format: "anthropic".into(),
-            model: Some("model-1".into()),
-            title: all.first().copied().unwrap_or_default().into(),
-            tokens: [100, 60],
-            limit: 200_000,
-            rent: 0.5,
-        },
+        format: "anthropic".into(),
+        model: Some("model-1".into()),
+        title: all.first().copied().unwrap_or_default().into(),
+        turn: Some(Turn { tokens: [100, 60], limit: 200_000, rent: 0.5 }),
         at: format!("2026-01-01T00:01:{:02}Z", all.len() % 60),
         ..Batch::default()
     }

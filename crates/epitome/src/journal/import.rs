@@ -154,14 +154,14 @@ impl Keeper {
             Batch {
                 after,
                 said,
-                turn: Turn {
-                    format: document.format().to_string(),
-                    model: document.model().map(str::to_owned),
-                    title: title(entries, &self.profile.redaction),
+                format: document.format().to_string(),
+                model: document.model().map(str::to_owned),
+                title: title(entries, &self.profile.redaction),
+                turn: Some(Turn {
                     tokens: [tokens, tokens],
                     limit: self.profile.limit(document.format()),
                     rent: 0.0,
-                },
+                }),
                 at: at.unwrap_or_else(|| now.to_owned()),
                 ..Batch::default()
             }

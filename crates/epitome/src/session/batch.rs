@@ -50,14 +50,10 @@ impl Session {
             said: said.collect(),
             rewrites: arrival.rewrites,
             departure: arrival.departure,
-            turn: Turn {
-                format: document.format().to_string(),
-                model: document.model().map(str::to_owned),
-                title: title(document.entries(), &self.redaction),
-                tokens: [ground.raw, sent],
-                limit: ground.live.limit,
-                rent,
-            },
+            format: document.format().to_string(),
+            model: document.model().map(str::to_owned),
+            title: title(document.entries(), &self.redaction),
+            turn: Some(Turn { tokens: [ground.raw, sent], limit: ground.live.limit, rent }),
             at: at.to_owned(),
         }
     }
