@@ -14,6 +14,7 @@ use epitome_types::hook::Budgets;
 use epitome_wire::Format;
 
 use crate::compressor::Compressor;
+use crate::config::ConfigError;
 use crate::council::Council;
 use crate::profile::Profile;
 use crate::session::{Clock, Session, system_time};
@@ -216,8 +217,6 @@ impl Builder {
         if let (Counting::Default, Some(model)) = (&self.counting, &self.profile.model) {
             self.counting = Counting::Model(model.clone());
         }
-        let builtin = Builtin::new(BUILTIN, self.profile.builtin());
-        self.policies.push(Arc::new(builtin));
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));
         }
@@ -229,9 +228,17 @@ impl Builder {
         Builtin::new(BUILTIN, self.profile.builtin()).bounds(limit)
     }
 
-    /// Whoever decides, with what was noted earlier.
-    pub(crate) fn council(&self, memos: BTreeMap<String, String>) -> Council {
-        let chain = Chain::new(self.policies.clone(), memos).traced(self.tracer.clone());
-        Council { chain, model: self.llm.clone() }
+    /// Whoever decides, with what was noted earlier: the host's policies, the profile's, and the
+    /// one that is built in.
+    pub(crate) fn council(
+        &self,
+        counter: &Arc<dyn Counter>,
+        memos: BTreeMap<String, String>,
+    ) -> Result<Council, ConfigError> {
+        let mut policies = self.policies.clone();
+        policies.extend(self.profile.load(counter)?.policies().iter().cloned());
+        policies.push(Arc::new(Builtin::new(BUILTIN, self.profile.builtin())));
+        let chain = Chain::new(policies, memos).traced(self.tracer.clone());
+        Ok(Council { chain, model: self.llm.clone() })
     }
 }

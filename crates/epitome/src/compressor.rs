@@ -4,6 +4,7 @@
 //! error nothing is. Called by hosts, the command among them.
 
 use std::mem;
+use std::sync::Arc;
 
 use epitome_count::{Cached, ToolFormat, for_model, tools};
 use epitome_kernel::{Counter, Departure, Gauge, Sizes, Thread};
@@ -55,21 +56,16 @@ impl Compressor {
     pub async fn compress(&self, input: &[u8]) -> Result<Compressed, Error> {
         let request = Request::read(input, self.settings.format, self.settings.to)?;
         let document = request.document()?;
-        let of_model;
-        let counter: &dyn Counter = match &self.settings.counting {
-            Counting::Own(counter) => &**counter,
-            Counting::Model(name) => {
-                of_model = Cached::new(for_model(name));
-                &of_model
-            }
+        let of_model = |name: &str| Arc::new(Cached::new(for_model(name)));
+        let counter: Arc<dyn Counter> = match &self.settings.counting {
+            Counting::Own(counter) => counter.clone(),
+            Counting::Model(name) => of_model(name),
             Counting::Default => {
                 let in_window = self.settings.target.counts_tools();
-                let name = document.model().filter(|_| in_window).unwrap_or(BUDGET_VOCABULARY);
-                of_model = Cached::new(for_model(name));
-                &of_model
+                of_model(document.model().filter(|_| in_window).unwrap_or(BUDGET_VOCABULARY))
             }
         };
-        let compressed = self.run(&request, &document, counter).await?;
+        let compressed = self.run(&request, &document, &counter).await?;
         if let Some((store, scope)) = &self.settings.store {
             store.keep(scope, &compressed.departure)?;
         }
@@ -80,8 +76,9 @@ impl Compressor {
         &self,
         request: &Request<'_>,
         document: &Document<'_>,
-        counter: &dyn Counter,
+        shared: &Arc<dyn Counter>,
     ) -> Result<Compressed, Error> {
+        let counter = &**shared;
         let Builder { profile, target, window, store, summarizers, .. } = &self.settings;
         let thread = Thread::new(document.entries().to_vec(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
@@ -112,7 +109,7 @@ impl Compressor {
             tokens: &tokens,
             bounds: &bounds,
         };
-        if let Some(decided) = single.decide().await {
+        if let Some(decided) = single.decide(shared).await? {
             let base = profile.compress(store.is_some(), envelope);
             let mut told = Told::default();
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();

@@ -3,6 +3,7 @@
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
 
+use crate::config::ConfigError;
 use epitome_kernel::{PlanError, StoreError};
 use epitome_plan::Floor;
 use epitome_types::{Budget, Unit};
@@ -77,6 +78,9 @@ pub enum Error {
         /// The session.
         session: String,
     },
+    /// A policy of the profile may not run, or cannot be loaded.
+    #[error(transparent)]
+    Policy(#[from] ConfigError),
     /// The store did not keep what was to leave.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,6 +4,7 @@
 //! live conversation whose provider has nothing cached. Called by the compressor.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use epitome_kernel::{Counter, Sizes, Summarizer, Thread, View, identity};
 use epitome_plan::{Meter, floor};
@@ -14,6 +15,7 @@ use epitome_types::{Budget, Cause, ContentId, Entry, Plan, Role, Unit};
 use epitome_wire::Document;
 
 use crate::builder::Builder;
+use crate::config::ConfigError;
 use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
@@ -76,14 +78,21 @@ impl Decided {
 
 impl Single<'_> {
     /// What is to be done; `None` where the conversation is left alone.
-    pub(crate) async fn decide(&self) -> Option<Decided> {
+    ///
+    /// # Errors
+    ///
+    /// When the policies of the profile cannot be loaded.
+    pub(crate) async fn decide(
+        &self,
+        counter: &Arc<dyn Counter>,
+    ) -> Result<Option<Decided>, ConfigError> {
         let total = self.tokens.total();
         let in_tokens = |most| Budget { unit: Unit::Tokens, most };
         let fits = |budget: Budget| budget.unit == Unit::Tokens && total <= budget.most;
         if self.bounds.budget.is_some_and(fits) {
-            return None;
+            return Ok(None);
         }
-        let council = self.settings.council(BTreeMap::new());
+        let council = self.settings.council(counter, BTreeMap::new())?;
         let mut job = BudgetsJob { common: self.common() };
         let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
         let said = said.unwrap_or_default().or(self.settings.bounds(self.bounds.live.limit));
@@ -92,18 +101,14 @@ impl Single<'_> {
         let common = Common { class: budgets.class, ..job.common };
         if let Some(budget) = self.bounds.budget {
             let (target, attempts) = (self.bounds.live.limit, vec![budget]);
-            return Some(Decided {
-                council,
-                common,
-                budgets,
-                cause: Cause::Hard,
-                target,
-                attempts,
-            });
+            let cause = Cause::Hard;
+            return Ok(Some(Decided { council, common, budgets, cause, target, attempts }));
         }
-        let (cause, target) = self.due(&council, &common, &budgets, held).await?;
+        let Some((cause, target)) = self.due(&council, &common, &budgets, held).await else {
+            return Ok(None);
+        };
         let attempts = vec![in_tokens(target), in_tokens(self.bounds.live.limit)];
-        Some(Decided { council, common, budgets, cause, target, attempts })
+        Ok(Some(Decided { council, common, budgets, cause, target, attempts }))
     }
 
     /// What cannot shrink, in tokens.

@@ -4,8 +4,9 @@
 //! told once, and the conversation goes on (SPEC 2.9).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use epitome_kernel::StoreError;
+use epitome_kernel::{Counter, StoreError};
 use epitome_types::hook::{
     Arriving, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
 };
@@ -26,6 +27,7 @@ impl Session {
         state: &mut State,
         name: &str,
         incoming: &Incoming,
+        counter: &Arc<dyn Counter>,
     ) -> Result<Council, Error> {
         if let Some(known) = state.chain.as_ref().filter(|known| known.session == name) {
             let chain = known.chain.clone();
@@ -35,7 +37,7 @@ impl Session {
             0 => BTreeMap::new(),
             _ => self.memos(name)?,
         };
-        let council = self.settings.council(recorded.clone());
+        let council = self.settings.council(counter, recorded.clone())?;
         let (session, chain) = (name.to_owned(), council.chain.clone());
         state.chain = Some(Chained { session, chain, recorded });
         Ok(council)

@@ -97,7 +97,11 @@ impl State {
         let of = if extends && journal.seen(scope)? == self.seen { new } else { &keys[..] };
         let Epochs { recorded: epochs, pins, seen } = journal.epochs(scope, of)?;
         match of.len() == keys.len() {
-            true => self.lineage = Lineage::new(epochs),
+            true => {
+                self.lineage = Lineage::new(epochs);
+                // An erasure may have taken what the policies noted.
+                self.chain = None;
+            }
             false => self.lineage.extend(epochs),
         }
         (self.pins, self.seen) = (pins, seen);

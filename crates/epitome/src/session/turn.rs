@@ -67,7 +67,7 @@ impl Session {
         if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
             state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
         }
-        let council = self.council(&mut state, &name, &incoming)?;
+        let council = self.council(&mut state, &name, &incoming, &counter)?;
         let mut events = Events::new(&name, (self.clock)());
         let at = events.at.clone();
 
