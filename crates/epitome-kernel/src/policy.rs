@@ -206,6 +206,12 @@ pub trait Tracer: Send + Sync {
     fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>);
 }
 
+impl<T: Tracer + ?Sized> Tracer for Arc<T> {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>) {
+        (**self).asked(job, policy, opinion);
+    }
+}
+
 /// Policies in the order in which they are asked, and their notes on one session.
 #[derive(Clone)]
 pub struct Chain {

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use epitome::{
-    Builder, Cached, Clock, Compressor, Counter, Format, Profile, Style, Target, Window, for_model,
+    Builder, Cached, Clock, Compressor, Counter, Format, Profile, Style, Target, Tracer, Window,
+    for_model,
 };
 
 use crate::Prices;
@@ -33,6 +34,8 @@ pub struct Setup {
     pub prices: Prices,
     /// Says what time it is, in place of the machine's clock.
     pub clock: Option<Clock>,
+    /// Watches the policies while they are asked.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl Setup {
@@ -48,7 +51,8 @@ impl Setup {
 
     /// A session in the making, for requests in this format.
     pub(crate) fn builder(&self, format: Format) -> Builder {
-        let Self { profile, window, target, model, style, keep_recent, prices: _, clock } = self;
+        let Self { profile, window, target, model, style, keep_recent, prices: _, clock, tracer } =
+            self;
         let mut builder = Compressor::builder()
             .profile(profile.clone())
             .window(*window)
@@ -65,6 +69,9 @@ impl Setup {
         }
         if let Some(clock) = clock.clone() {
             builder = builder.clock(move || clock());
+        }
+        if let Some(tracer) = tracer.clone() {
+            builder = builder.tracer(tracer);
         }
         builder
     }
