@@ -236,7 +236,7 @@ impl Builder {
         memos: BTreeMap<String, String>,
     ) -> Result<Council, ConfigError> {
         let mut policies = self.policies.clone();
-        policies.extend(self.profile.load(counter)?.policies().iter().cloned());
+        policies.extend(self.profile.load(counter)?.live());
         policies.push(Arc::new(Builtin::new(BUILTIN, self.profile.builtin())));
         let chain = Chain::new(policies, memos).traced(self.tracer.clone());
         Ok(Council { chain, model: self.llm.clone() })

@@ -56,8 +56,9 @@ pub use epitome_kernel::{
     ModelAsk, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store, StoreError, Summarizer,
     SummaryError, SummaryJob, Thread, Tracer, View, apply,
 };
-pub use epitome_lua::{Declared, OptionShape, Standing, TestResult, Trust};
-pub use epitome_lua::{LuaPolicy, Reloaded, Standing, Trust, Watch, WatchError};
+pub use epitome_lua::{
+    Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
+};
 pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use epitome_count::VocabularyCounter;
-use epitome_kernel::Counter;
+use epitome_kernel::{Counter, Policy};
 use figment::Figment;
 use serde_json::Value as Json;
 
@@ -54,9 +54,11 @@ impl Config {
             Err(_) => Loaded::default(),
         };
         for policy in profile.policies().iter().filter(|policy| policy.name() != DEFAULT) {
-            match loaded.declared(policy.name()) {
-                Some(declared) => values.extend(
-                    declared
+            let generation = loaded.lua().iter().find(|one| one.name() == policy.name());
+            match generation.map(|one| one.current().0) {
+                Some(generation) => values.extend(
+                    generation
+                        .declared()
                         .options
                         .iter()
                         .map(|option| in_force(policy, &option.name, &option.default)),

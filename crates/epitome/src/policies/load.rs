@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use epitome_kernel::{Counter, Policy, nearest};
-use epitome_lua::{Declared, Engine, Generation, Limits, LoadCause, TestResult};
+use epitome_lua::{Engine, Limits, LoadCause, LuaPolicy, Reloaded, Trust, Watch, WatchError};
 use serde_json::{Map, Value as Json};
 
 use super::reference::PolicyRef;
@@ -167,7 +167,7 @@ impl Policies {
 
     /// Why a policy may not run, with the remedy.
     pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
-        policy.is_foreign().then(|| Problem::new(policy.place(), "is not trusted"))
+        refusal(policy, self.trust.as_ref())
     }
 
     /// Loads one policy.

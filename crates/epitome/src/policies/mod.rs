@@ -12,6 +12,7 @@ mod shelf;
 mod shipped;
 #[cfg(test)]
 mod tests;
+mod trusted;
 
 pub(crate) use self::extends::extends;
 pub use self::load::Loaded;

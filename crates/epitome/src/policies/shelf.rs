@@ -107,7 +107,8 @@ impl Shelves {
 
     /// The folders of policies that need to be trusted.
     pub(crate) fn foreign(&self) -> impl Iterator<Item = &Path> {
-        self.shelves.iter().filter(|shelf| shelf.foreign).map(|shelf| &*shelf.folder)
+        let foreign = self.shelves.iter().filter(|shelf| shelf.foreign && shelf.only.is_none());
+        foreign.map(|shelf| &*shelf.folder)
     }
 
     /// The names of all policies, each once.
@@ -134,7 +135,10 @@ fn on(shelves: &[Shelf], name: &str) -> Option<Placed> {
     let files = Source::Folder(shelf.folder.join(name));
     let libraries = library(Some(&shelf.folder));
     let found = Found { name: name.to_owned(), files, libraries };
-    let foreign = shelf.foreign.then(|| shelf.folder.clone());
+    // Of a policy that is given by itself, what stands beside it is not asked about.
+    let whole =
+        shelf.only.as_ref().map_or_else(|| shelf.folder.clone(), |only| shelf.folder.join(only));
+    let foreign = shelf.foreign.then_some(whole);
     Some(Placed { found, origin: shelf.origin, foreign })
 }
 

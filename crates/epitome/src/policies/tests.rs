@@ -189,7 +189,7 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
     let folder = folder(&[("team", text)]);
     let config = config(&folder, "profile.team.options.default.trigger.soft = 0.7").unwrap();
     let loaded = config.profile("team").unwrap().load(&counter()).unwrap();
-    let chain = epitome_kernel::Chain::new(loaded.policies().to_vec(), Default::default());
+    let chain = epitome_kernel::Chain::new(loaded.current(), Default::default());
     let job = BudgetsJob { common: Common::default() };
     let answer = chain.ask().budgets(&job).unwrap();
     assert_eq!(answer.and_then(|budgets| budgets.soft), Some(700), "{:?}", chain.take_errors());
@@ -202,7 +202,7 @@ fn shipped_policies_load() {
         let profile = config.profile(name).unwrap();
         let loaded = profile.load(&counter()).unwrap();
         // The profile `default` is what is built in.
-        assert_eq!(loaded.policies().len(), usize::from(name != "default"), "{name}");
+        assert_eq!(loaded.current().len(), usize::from(name != "default"), "{name}");
     }
 }
 
@@ -223,7 +223,7 @@ fn nothing_runs_before_it_is_asked_for() {
 fn clones_of_a_profile_load_their_policies_once() {
     let folder = folder(&[("team", TEAM)]);
     let profile = config(&folder, "").unwrap().profile("team").unwrap();
-    let first = |profile: &Profile| profile.load(&counter()).unwrap().policies()[0].clone();
+    let first = |profile: &Profile| profile.load(&counter()).unwrap().current()[0].clone();
     let one: Arc<dyn Policy> = first(&profile);
     assert!(Arc::ptr_eq(&one, &first(&profile.clone())));
     let again = config(&folder, "").unwrap().profile("team").unwrap();
@@ -242,6 +242,70 @@ fn the_hash_of_a_profile_covers_its_policies() {
     assert_ne!(usual, hash(&[("team", &BASE.replace("= 4", "= 5"))], ""));
     assert_ne!(usual, hash(&[team], "profile.team.options.team.keep = 5"));
     assert_ne!(usual, hash(&[team, base], "profile.team.inherits = \"base\""));
+}
+
+/// A policy that a project brings runs once the user trusts it, and is asked for again when it is
+/// not what it was; what came between is never replaced by another policy.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn what_a_project_brings_runs_once_it_is_trusted() {
+    let project = tempfile::tempdir().unwrap();
+    let team = project.path().join(".epitome/policies/team");
+    std::fs::create_dir_all(&team).unwrap();
+    std::fs::write(team.join(FILE), BASE).unwrap();
+    let config = || {
+        let sources = Sources::default().project_policies(project.path());
+        Config::load(sources.trust(&project.path().join("data/trusted"))).unwrap()
+    };
+    let check = |expected: Option<&str>| {
+        let profile = config().profile("team").unwrap();
+        let error = profile.permitted().err();
+        assert_eq!(error.is_none(), profile.load(&counter()).is_ok());
+        let said = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
+    };
+    check(Some("policy.lua: the policy `team` came with the project and is not trusted; read it"));
+    let shelf: Vec<_> = config().foreign_policies().map(Path::to_owned).collect();
+    config().trust().unwrap().trust(&shelf[0]).unwrap();
+    check(None);
+    std::fs::write(team.join(FILE), BASE.replace("= 4", "= 5")).unwrap();
+    check(Some("is not what you trusted any more"));
+    config().trust().unwrap().own(&team).unwrap();
+    check(None);
+    let library = shelf[0].join(LIBRARY);
+    std::fs::create_dir_all(&library).unwrap();
+    check(Some("is not what you trusted any more"));
+    assert!(config().profile("ollm").unwrap().permitted().is_ok());
+}
+
+/// What a trusted policy extends may be left out, and that is said.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn what_is_only_extended_may_be_left_out() {
+    let (own, project) = (folder(&[("team", TEAM)]), tempfile::tempdir().unwrap());
+    let ollm = project.path().join(".epitome/policies/ollm");
+    std::fs::create_dir_all(&ollm).unwrap();
+    std::fs::write(ollm.join(FILE), BASE).unwrap();
+    let sources = Sources::default().policies(own.path()).project_policies(project.path());
+    let sources = sources.trust(&project.path().join("data/trusted"));
+    let profile = Config::load(sources).unwrap().profile("team").unwrap();
+    let loaded = profile.load(&counter()).unwrap();
+    assert_eq!(loaded.current().len(), 1);
+    assert!(loaded.left_out()[0].to_string().contains("`ollm` came with the project"));
+}
+
+/// A folder that a project's file names came with the project, too.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn a_folder_is_as_foreign_as_the_file_that_names_it() {
+    let policies = folder(&[("team", BASE)]);
+    let text = format!("policies = '{}'", policies.path().display());
+    let file = policies.path().join("epitome.toml");
+    std::fs::write(&file, &text).unwrap();
+    let foreign = Config::load(Sources::default().file(&file).unwrap()).unwrap();
+    assert!(foreign.profile("team").unwrap().permitted().is_err());
+    let own = Config::load(Sources::default().text(&file, text)).unwrap();
+    assert!(own.profile("team").unwrap().permitted().is_ok());
 }
 
 #[test]
