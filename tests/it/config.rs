@@ -192,11 +192,19 @@ fn configurations_that_cannot_be_used() {
     };
     const SHOW: &str = "config show";
     refuse("default_profil = \"team\"", None, SHOW);
-    refuse("[profile.team]\npolicies = [\"a\"]", None, SHOW);
+    refuse("[profile.team]\npolicies = [\"olm\"]", None, "config show --profile team");
+    refuse("[profile.team]\nplugins = [\"a\"]", None, SHOW);
+    refuse("[profile.team.options.trigger]\nsoft = 0.7", None, SHOW);
+    refuse("[profile.ollm.options.ollm]\npreserve_recnt = 1", None, "config show --profile ollm");
+    refuse("[profile.team]\ncounter = \"p50k_base\"", None, SHOW);
     refuse("[profile.team.options.default.trigger]\nsofd = 0.7", None, "compress long.json");
     refuse("[profile.team.options.default.trigger]\nsoft = 70", None, "session list");
     refuse("[profile.team.options.default]\nlimit.openai = \"128k\"", None, "recall words");
-    refuse("[profile.team.options.default.trigger]\nsoft = 0.2", None, "replay long.json --profile team");
+    refuse(
+        "[profile.team.options.default.trigger]\nsoft = 0.2",
+        None,
+        "replay long.json --profile team",
+    );
     refuse("[profile.team]\nsize = 1\nlimit = 1", None, "scan .");
     refuse("[profile.team]\ninherits = \"best\"\n[profile.rest]", None, "status --profile team");
     refuse("profile.a.inherits = \"b\"\nprofile.b.inherits = \"a\"", None, "diff --profile a");
@@ -211,6 +219,30 @@ fn configurations_that_cannot_be_used() {
     check("configurations_that_cannot_be_used", lines.trim_end());
 }
 
+/// A policy that a project brings does not run before it is trusted, and nothing takes its place in
+/// silence; verbs that ask no policy go on.
+#[test]
+fn policies_of_a_project_are_not_run_unasked() {
+    let place = place();
+    std::fs::create_dir_all(place.path("project/.epitome/policies/team")).unwrap();
+    place.write("project/.epitome/policies/team/policy.lua", "--- @api 1\nreturn {}\n");
+    for line in ["compress long.json --ratio 4", "replay long.json", "scan long.json"] {
+        let ran = run(&place, line, &[]);
+        assert_eq!((ran.code, ran.text()), (3, ""), "{line}");
+        let expected = "epitome: error: [home]/project/.epitome/policies/team/policy.lua: the policy \
+                        `team` came with the project and is not trusted; read it, then let it run \
+                        with `epitome trust [home]/project/.epitome/policies`, or go on with \
+                        shipped policies with `--untrusted`\n";
+        assert_eq!(shown(&place, &ran.err), expected, "{line}");
+    }
+    let show = run(&place, "config show", &[]);
+    assert_eq!(show.code, 0, "{}", show.err);
+    assert!(show.text().contains("\npolicies team (project)\n"), "{}", show.text());
+    assert_eq!(run(&place, "compress long.json --ratio 4 --untrusted", &[]).code, 3);
+    let ran = run(&place, "compress long.json --ratio 4 --untrusted --profile base", &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
 /// What stands in the schema is what may stand in the file.
 #[test]
 fn the_schema_is_printed() {
@@ -218,7 +250,7 @@ fn the_schema_is_printed() {
     let schema = run(&place, "config schema", &[]).json();
     let keys = schema["properties"].as_object().unwrap().keys();
     let keys: Vec<_> = keys.map(String::as_str).collect();
-    assert_eq!(keys, ["default_profile", "store", "durability", "prices", "profile"]);
+    assert_eq!(keys, ["default_profile", "store", "durability", "prices", "policies", "profile"]);
     let soft = &schema["$defs"]["Trigger"]["properties"]["soft"];
     assert_eq!((&soft["minimum"], &soft["maximum"]), (&0.0.into(), &1.0.into()));
     assert!(soft["description"].is_string());

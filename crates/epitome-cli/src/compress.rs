@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summary.set(args.window.set(sources))
     })?;
-    let profile = config.chosen()?;
+    let profile = settings::permitted(config.chosen()?)?;
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {

@@ -76,7 +76,7 @@ pub(crate) struct StyleFlags {
 impl SummaryFlags {
     /// Sets the options of the profile.
     pub(crate) fn set(&self, sources: Sources) -> Sources {
-        let key = "options.compress.keep_recent_messages";
+        let key = "options.default.compress.keep_recent_messages";
         let sources = settings::number(sources, "--keep-recent", key, self.keep_recent);
         self.style.set(sources)
     }

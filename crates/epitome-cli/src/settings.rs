@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, ConfigError, Sources};
+use epitome::{Config, ConfigError, Profile, Sources};
 use epitome_lab::Prices;
 
 use crate::fault::Fault;
@@ -20,6 +20,9 @@ pub(crate) struct ConfigFlags {
     /// The configuration, in place of the nearest epitome.toml upwards
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Lets shipped policies run, and no others
+    #[arg(long)]
+    untrusted: bool,
 }
 
 /// Which profile, and whose configuration.
@@ -40,8 +43,13 @@ impl ConfigFlags {
 
     fn sources(&self) -> Result<Sources, ConfigError> {
         let sources = Sources::of_user(std::env::vars_os())?;
+        let sources = if self.untrusted { sources.untrusted() } else { sources };
         match (&self.config, std::env::current_dir()) {
-            (Some(file), _) => sources.file(file),
+            (Some(file), Ok(folder)) => {
+                let beside = folder.join(file);
+                sources.project_policies(beside.parent().unwrap_or(&folder)).file(file)
+            }
+            (Some(file), Err(_)) => sources.file(file),
             (None, Ok(folder)) => sources.project(&folder),
             // A folder that is gone belongs to no project.
             (None, Err(_)) => Ok(sources),
@@ -76,6 +84,12 @@ impl ProfileFlags {
             None => sources,
         }
     }
+}
+
+/// A profile whose policies may run: what is asked for by name is never replaced in silence.
+pub(crate) fn permitted(profile: Profile) -> Result<Profile, Fault> {
+    profile.permitted()?;
+    Ok(profile)
 }
 
 /// Sets a path from a flag, where it was given.

@@ -19,7 +19,7 @@ use crate::compress::BudgetFlags;
 use crate::fault::{self, Fault};
 use crate::files;
 use crate::flags::{self, StyleFlag, WindowFlags};
-use crate::settings::ConfigFlags;
+use crate::settings::{self, ConfigFlags};
 use crate::text::counted;
 use desk::Desk;
 
@@ -162,7 +162,7 @@ impl Args {
             }
             out.push(match Strategy::baseline(name) {
                 Some(baseline) => baseline,
-                None => Strategy::Profile(Box::new(config.profile(name)?)),
+                None => Strategy::Profile(Box::new(settings::permitted(config.profile(name)?)?)),
             });
         }
         Ok(out)

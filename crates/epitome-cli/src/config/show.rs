@@ -2,9 +2,9 @@
 //!
 //! Invariant: nothing is left out; what is not listed is not set by anybody.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use epitome::{Config, Effective};
+use epitome::{Config, Effective, Origin, PolicyRef};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -41,11 +41,26 @@ struct Shown<'a> {
     profile: &'a str,
     /// What it inherits from, the nearest first.
     inherits: Vec<String>,
-    /// The hash of the profile's options.
+    /// Who is asked, in this order, before what is built in.
+    policies: Vec<Asked<'a>>,
+    /// The hash of the profile's options and policies.
     config: String,
     /// The files that were read, the earlier ones overridden by the later.
     files: &'a [PathBuf],
     values: Vec<Effective>,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    name: &'a str,
+    origin: Origin,
+    folder: Option<&'a Path>,
+}
+
+impl<'a> From<&'a PolicyRef> for Asked<'a> {
+    fn from(policy: &'a PolicyRef) -> Self {
+        Self { name: policy.name(), origin: policy.origin(), folder: policy.folder() }
+    }
 }
 
 /// Runs the errand.
@@ -59,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let shown = Shown {
         profile: profile.name(),
         inherits: config.inherited(profile.name())?,
+        policies: profile.policies().iter().map(Asked::from).collect(),
         config: profile.config(),
         files: config.files(),
         values: config.values(profile.name())?,
@@ -73,6 +89,11 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
     files::to_stdout(|out| {
         let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
         writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
+        let policies = shown.policies.iter().map(|one| format!("{} ({})", one.name, one.origin));
+        let policies: Vec<_> = policies.collect();
+        if !policies.is_empty() {
+            writeln!(out, "policies {}", policies.join(" → "))?;
+        }
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         writeln!(out, "files    {files}\n")?;

@@ -141,7 +141,8 @@ impl Args {
     fn setup(&self, config: &Config) -> Result<Setup, Fault> {
         let tokens = self.budget.max_tokens.map(Target::Tokens);
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
-        let (profile, prices) = (config.chosen()?, settings::prices(config)?);
+        let profile = settings::permitted(config.chosen()?)?;
+        let prices = settings::prices(config)?;
         Ok(Setup { profile, target, prices, ..Setup::default() })
     }
 

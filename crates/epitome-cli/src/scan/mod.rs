@@ -129,7 +129,8 @@ impl Args {
             let sources = settings::path(sources, "--prices", "prices", self.prices.as_deref());
             self.style.set(self.window.set(sources))
         })?;
-        let (profile, prices) = (config.chosen()?, settings::prices(&config)?);
+        let profile = settings::permitted(config.chosen()?)?;
+        let prices = settings::prices(&config)?;
         Ok(Setup { profile, prices, ..Setup::default() })
     }
 
