@@ -42,6 +42,25 @@ impl Document<'_> {
         out.extend_from_slice(tail);
         out
     }
+
+    /// The request with these messages behind its own, each as it is given, and all else as it is.
+    /// They are not checked: [`crate::message`] does that.
+    pub fn extended<'m>(&self, messages: impl IntoIterator<Item = &'m [u8]>) -> Vec<u8> {
+        let (bytes, list) = (self.bytes(), self.messages());
+        // Behind the bracket where there is none yet.
+        let end = list.items.last().map_or(list.span.start + 1, |last| last.end);
+        let mut out = bytes[..end].to_vec();
+        let mut follows = !list.items.is_empty();
+        for message in messages {
+            if follows {
+                out.push(b',');
+            }
+            out.extend_from_slice(message);
+            follows = true;
+        }
+        out.extend_from_slice(&bytes[end..]);
+        out
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +98,20 @@ mod tests {
         check("suau", &[2, 4]);
         check("uattau", &[1, 4, 6]);
         check("uuasa", &[2, 4]);
+    }
+
+    #[test]
+    fn a_request_grows_at_its_end() {
+        let check = |body: &str, expected: &str| {
+            let document = Document::parse(body.as_bytes(), Format::OpenAi).unwrap();
+            let grown = document.extended(["{1}", "{2}"].map(str::as_bytes));
+            assert_eq!(String::from_utf8(grown).unwrap(), expected);
+            assert_eq!(document.extended([]), body.as_bytes());
+        };
+        check("[]", "[{1},{2}]");
+        check("{\"messages\": [ ],\"n\":1.0}", "{\"messages\": [{1},{2} ],\"n\":1.0}");
+        let first = r#"{"role":"user","content":"]"}"#;
+        check(&format!("[{first} ]"), &format!("[{first},{{1}},{{2}} ]"));
     }
 
     #[test]
