@@ -214,8 +214,9 @@ impl Builder {
         if self.window == Window::Guessed {
             self.window = self.profile.window;
         }
-        if let (Counting::Default, Some(model)) = (&self.counting, &self.profile.model) {
-            self.counting = Counting::Model(model.clone());
+        let counted_as = self.profile.counter().or(self.profile.model());
+        if let (Counting::Default, Some(name)) = (&self.counting, counted_as) {
+            self.counting = Counting::Model(name.to_owned());
         }
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));

@@ -130,6 +130,10 @@ fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise
     let profile = load("", "[profile.team]\nmodel = \"gpt-4\"", &[]).profile("team").unwrap();
     let report = compress(Compressor::builder().profile(profile)).unwrap().report;
     assert_eq!(report.counter, "cl100k_base");
+    let counted = "[profile.team]\nmodel = \"gpt-4\"\ncounter = \"o200k_base\"";
+    let profile = load("", counted, &[]).profile("team").unwrap();
+    let report = compress(Compressor::builder().profile(profile)).unwrap().report;
+    assert_eq!(report.counter, "o200k_base");
 }
 
 #[test]
@@ -148,6 +152,26 @@ fn paths_start_from_the_file_that_names_them() {
     assert_eq!((config.store(), config.durability()), (Some(Path::new("a.db")), Durability::Full));
 }
 
+/// The later layer wins, and in one layer the profile.
+#[test]
+fn a_profile_may_have_a_store_of_its_own() {
+    let check = |user: &str, project: &str, variables: &[(&str, &str)], store: &str| {
+        let chosen = format!("default_profile = \"team\"\n{user}");
+        let config = load(&chosen, project, variables);
+        assert_eq!(config.store(), Some(Path::new(store)), "{user} {project}");
+        assert_eq!(config.profile("team").unwrap().store(), config.store());
+        let values = config.values("team").unwrap();
+        let shown = values.iter().filter(|value| value.key == "store");
+        assert_eq!(shown.map(|value| value.value.clone()).collect::<Vec<_>>(), [store]);
+    };
+    let own = "profile.team.store = \"own.db\"";
+    check("", &format!("store = \"all.db\"\n{own}"), &[], "own.db");
+    check("profile.team.size = 1", "store = \"all.db\"", &[], "all.db");
+    check(own, "store = \"all.db\"", &[], "all.db");
+    check("", own, &[("EPITOME_STORE", "a.db")], "a.db");
+    check("", "profile.base.store = \"b.db\"\nprofile.team.inherits = \"base\"", &[], "b.db");
+}
+
 #[test]
 fn variables_name_profiles_as_well_as_they_can() {
     let text = "[profile.My-Team]\nsize = 1\n";
@@ -156,6 +180,8 @@ fn variables_name_profiles_as_well_as_they_can() {
     check(&config, "My-Team", "size", "7", name);
     let lists = [("EPITOME_PROFILE__NEW__OPTIONS__DEFAULT__COMPRESS__LADDER", "[\"chunks\"]")];
     let config = load("", "", &lists);
+    let name = "EPITOME_PROFILE__OLLM__OPTIONS__OLLM__PRESERVE_RECENT";
+    check(&load("", "", &[(name, "5")]), "ollm", "options.ollm.preserve_recent", "5", name);
     check(&config, "new", "options.default.compress.ladder", "[\"chunks\"]", lists[0].0);
 }
 
