@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use epitome_extract::{Digests, Extractive};
 use epitome_kernel::{Chain, Counter, Digester, Model, Policy, Store, Summarizer, Tracer};
-use epitome_plan::Builtin;
 use epitome_store::Archive;
 use epitome_types::Style;
 use epitome_types::hook::Budgets;
@@ -19,9 +18,6 @@ use crate::council::Council;
 use crate::profile::Profile;
 use crate::session::{Clock, Session, system_time};
 use crate::target::{Target, Window};
-
-/// What the policy that answers last is called.
-pub(crate) const BUILTIN: &str = "builtin";
 
 /// Who counts.
 #[derive(Default)]
@@ -226,7 +222,7 @@ impl Builder {
 
     /// The bounds of a prompt where policies leave them open, in tokens.
     pub(crate) fn bounds(&self, limit: u64) -> Budgets {
-        Builtin::new(BUILTIN, self.profile.builtin()).bounds(limit)
+        self.profile.last().bounds(limit)
     }
 
     /// Whoever decides, with what was noted earlier: the host's policies, the profile's, and the
@@ -238,7 +234,7 @@ impl Builder {
     ) -> Result<Council, ConfigError> {
         let mut policies = self.policies.clone();
         policies.extend(self.profile.load(counter)?.live());
-        policies.push(Arc::new(Builtin::new(BUILTIN, self.profile.builtin())));
+        policies.push(Arc::new(self.profile.last()));
         let chain = Chain::new(policies, memos).traced(self.tracer.clone());
         Ok(Council { chain, model: self.llm.clone() })
     }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use epitome_count::Vocabulary;
 use epitome_kernel::{Counter, Policy};
 use epitome_plan::{
-    ArriveOptions, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope, Texts,
+    ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope,
+    Texts,
 };
 use epitome_types::ContentId;
 
@@ -24,6 +25,9 @@ use crate::target::Window;
 /// The profiles that are compiled in: name and options.
 pub(crate) const SHIPPED: [(&str, &str); 1] =
     [("default", include_str!("../../../../policies/default/options.toml"))];
+
+/// What the policy that answers last is called.
+const BUILTIN: &str = "builtin";
 
 /// The hook that is asked for a plan, as reports name it.
 const HOOK: &str = "plan";
@@ -135,6 +139,11 @@ impl Profile {
         self.policies.load(counter)
     }
 
+    /// The policy that is asked last, with the options of this profile.
+    pub fn built_in(&self) -> impl Policy + 'static {
+        self.last()
+    }
+
     /// The window that it states, unless the host says otherwise.
     pub fn window(&self) -> Window {
         self.window
@@ -153,10 +162,10 @@ impl Profile {
         format!("b3:{}", ContentId::of(&decides))
     }
 
-    /// The decisions of the policy that answers last.
-    pub(crate) fn builtin(&self) -> BuiltinOptions {
+    /// The policy that answers last.
+    pub(crate) fn last(&self) -> Builtin {
         let Options { trigger, limit, arrive, compress, .. } = &self.options;
-        BuiltinOptions {
+        let options = BuiltinOptions {
             warn: trigger.warn,
             soft: trigger.soft,
             target: trigger.target,
@@ -172,7 +181,8 @@ impl Profile {
                 preview_share: arrive.preview_share,
                 exempt: arrive.exempt.clone(),
             },
-        }
+        };
+        Builtin::new(BUILTIN, options)
     }
 
     /// How what is made smaller on arrival is written.
