@@ -26,7 +26,7 @@ pub(crate) const FIELDS: &[(&str, &str, &str)] = &[
     ("extends", "string", "The policy that is asked where this one has no opinion."),
     (
         "options",
-        "table<string, epitome.Option>|'default'",
+        "table<string, Option>|'default'",
         "What can be set without writing Lua; `\"default\"`: the options of the built-in policy.",
     ),
 ];

@@ -40,7 +40,7 @@ fn filled(
     let made = lua.create_table().map_err(failed)?;
     for field in shape.all_fields() {
         let value = raw(given, field.name);
-        let methods = WITH_TEXTS.contains(&field.name).then_some(METHODS).unwrap_or_default();
+        let methods = if WITH_TEXTS.contains(&field.name) { METHODS } else { &[] };
         let value = one(lua, &value, &field.shape, methods)
             .map_err(|misfit| misfit.in_field(field.name))?;
         made.raw_set(field.name, value).map_err(failed)?;

@@ -6,6 +6,7 @@
 
 mod api;
 mod declared;
+mod describe;
 mod engine;
 mod error;
 mod fault;
@@ -30,6 +31,7 @@ mod watchdog;
 
 pub use api::{API, ApiFunction};
 pub use declared::{API_VERSION, Declared};
+pub use describe::{example, reference, schema, stubs};
 pub use engine::Engine;
 pub use error::{LoadCause, LoadError};
 pub use generation::Generation;

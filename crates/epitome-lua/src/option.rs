@@ -14,7 +14,7 @@ use crate::read::{keys, read};
 const KINDS: &[&str] = &["integer", "number", "boolean", "string", "list"];
 
 /// How a policy declares an option.
-pub(crate) const OPTION: TableShape = TableShape {
+pub(crate) static OPTION: TableShape = TableShape {
     name: "Option",
     doc: "An option of a policy, set by `[profile.NAME.options.POLICY]`.",
     fields: &[

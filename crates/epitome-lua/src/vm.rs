@@ -28,7 +28,7 @@ use crate::watchdog::{Watchdog, Watched};
 const SWEPT_ABOVE: usize = 4;
 
 /// What every answer may be instead of an answer: a question for a model.
-pub(crate) const ASK: TableShape = TableShape {
+pub(crate) static ASK: TableShape = TableShape {
     name: "Ask",
     doc: "Asks a model first; then the hook is asked again, with `job.replies[id]`.",
     fields: &[

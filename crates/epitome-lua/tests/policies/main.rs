@@ -5,9 +5,13 @@ mod attacks;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod generated;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod reload;
+#[cfg(test)]
+mod shipped;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! What a policy in Lua costs: one `plan` over 400 messages, and the smallest call.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use epitome_kernel::{Chain, Counter, Policy};
+use epitome_lua::{Engine, Found, Limits, Source};
+use epitome_testkit::FixedCounter;
+use epitome_types::Cause;
+use epitome_types::hook::*;
+use serde_json::Map;
+
+/// Looks at every message and drops the old tool results.
+const PLAN: &[(&str, &str)] = &[(
+    "policy.lua",
+    "--- @api 1
+return {
+  budgets = function(job) return { soft = 1000 } end,
+  plan = function(job)
+    local entries, found, over = job.entries, {}, job.tokens.total - job.target
+    local tokens, pinned, role = entries.tokens, entries.pinned, entries.role
+    for place = 1, entries.count do
+      if over > 0 and role[place] == 'tool' and not pinned[place] then
+        found[#found + 1] = place
+        over = over - tokens[place]
+      end
+    end
+    return { ops = { { op = 'summarize', entries = found, target = 500 } }, reason = 'old' }
+  end,
+}
+",
+)];
+
+struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&self, _: Place) -> Option<String> {
+        None
+    }
+}
+
+fn columns(count: u32) -> Columns {
+    let words = ["user", "assistant", "tool", "assistant"];
+    let all = || 0..count as usize;
+    Columns {
+        count,
+        role: all().map(|at| words[at % 4]).collect(),
+        speaker: all().map(|at| ["human", "model", "tool", "model"][at % 4]).collect(),
+        tokens: all().map(|at| 10 + at as u64 % 977).collect(),
+        sent: all().map(|at| 10 + at as u64 % 977).collect(),
+        exchange: (0..count).map(|at| at / 2).collect(),
+        pinned: all().map(|at| at % 50 == 0).collect(),
+        tools: all().map(|at| at % 4 > 1).collect(),
+        checkpoint: vec![0; count as usize],
+    }
+}
+
+fn bench(criterion: &mut Criterion) {
+    let Ok(engine) = Engine::new(Limits::default()) else { return };
+    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Quarters);
+    let found =
+        Found { name: "bench".to_owned(), files: Source::Embedded(PLAN), libraries: Vec::new() };
+    let Ok(policy) = engine.load(&found, &counter, &Map::new()) else { return };
+    let chain = Chain::new(vec![Arc::new(policy) as Arc<dyn Policy>], BTreeMap::new());
+    let mut common = Common::default();
+    common.tokens.total = 150_000;
+    let job = PlanJob {
+        common: common.clone(),
+        entries: columns(400),
+        checkpoints: Vec::new(),
+        target: 100_000,
+        most: 120_000,
+        floor: 5000,
+        budgets: Budgets::default(),
+        cause: Cause::Soft,
+        texts: &NoTexts,
+    };
+    criterion.bench_function("plan over 400 messages", |bencher| {
+        bencher.iter(|| black_box(chain.ask().plan(&job)));
+    });
+    let job = BudgetsJob { common };
+    criterion.bench_function("budgets", |bencher| {
+        bencher.iter(|| black_box(chain.ask().budgets(&job)));
+    });
+    criterion.bench_function("load", |bencher| {
+        bencher.iter(|| black_box(engine.load(&found, &counter, &Map::new()).is_ok()));
+    });
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

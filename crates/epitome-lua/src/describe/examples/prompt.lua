@@ -1,0 +1,11 @@
+-- Asks for a summary under three headings.
+return {
+  prompt = function(job)
+    return {
+      style = "separate",
+      user = "Summarise this under the headings given.\n\n{conversation}\n\nKeep: {must_keep}",
+      max_tokens = job.max_tokens,
+      sections = { "Done", "Decided", "Next" },
+    }
+  end,
+}

@@ -1,0 +1,9 @@
+-- Another wording for what stands where a tool result was.
+return {
+  render = function(job)
+    if job.part == "stub" and job.stored then
+      return { text = "[{call}: {tokens} tokens, recall {id}]" }
+    end
+    return nil
+  end,
+}

@@ -1,0 +1,137 @@
+//! The reference of hooks, in Markdown.
+
+use epitome_kernel::{HOOKS, HookShape};
+use epitome_types::hook::{Field, INLINE, Shape, TableShape};
+
+use super::{OWN, READS, choices, doc, is_job, tables, type_of};
+use crate::api::API;
+use crate::declared::FIELDS;
+
+const INTRODUCTION: &str = "\
+# Hooks
+
+What a policy is asked and what it may answer. Generated from the declarations in Rust; `UPDATE=1
+cargo test -p epitome-lua` writes it anew.
+
+A policy is a folder with a `policy.lua`, whose first line is `--- @api 1`. It returns a table of
+functions, one for each hook that it has an opinion on. A hook is given a job and answers with
+data; `nil` is no opinion, and the next policy is asked. Jobs can only be read. Sizes are tokens,
+places of messages count from 1. A `?` marks what may be `nil`.
+
+Any hook may answer `{ ask = { id, system, user, max_tokens } }`: a model is asked, where the
+profile allows it, and the hook is called again with `job.replies[id]`.
+";
+
+/// An example of a hook: the table that a policy returns.
+pub fn example(hook: &str) -> Option<&'static str> {
+    Some(match hook {
+        "budgets" => include_str!("examples/budgets.lua"),
+        "arrive" => include_str!("examples/arrive.lua"),
+        "observe" => include_str!("examples/observe.lua"),
+        "goals" => include_str!("examples/goals.lua"),
+        "trigger" => include_str!("examples/trigger.lua"),
+        "plan" => include_str!("examples/plan.lua"),
+        "age" => include_str!("examples/age.lua"),
+        "prompt" => include_str!("examples/prompt.lua"),
+        "verify" => include_str!("examples/verify.lua"),
+        "render" => include_str!("examples/render.lua"),
+        "status" => include_str!("examples/status.lua"),
+        "on_event" => include_str!("examples/on_event.lua"),
+        _ => return None,
+    })
+}
+
+/// `HOOKS.md`.
+pub fn reference() -> String {
+    let mut out = INTRODUCTION.to_owned();
+    out += "\n## What a policy returns\n\n| field | type | |\n| --- | --- | --- |\n";
+    for (name, kind, docs) in FIELDS {
+        out += &row(name, &format!("{kind}?"), docs);
+    }
+    for hook in HOOKS {
+        out += &row(&format!("[{0}](#{0})", hook.name), "function", hook.doc);
+    }
+    out += "\nAn option is declared with these fields:\n\n";
+    let tables = tables();
+    out += &tables.get("Option").map(|table| fields(table)).unwrap_or_default();
+    out += "\n## Every job\n\n";
+    if let Some(common) = tables.get("Common") {
+        out += &fields(common);
+        for (name, kind, docs) in OWN {
+            out += &row(name, kind, docs);
+        }
+    }
+    for hook in HOOKS {
+        out += &section(hook);
+    }
+    out += "\n## Operations of a plan\n\n| `op` | fields | |\n| --- | --- | --- |\n";
+    for (_, variants) in choices().into_values() {
+        for (word, table) in variants {
+            let names = table.fields.iter().map(|field| match field.shape {
+                Shape::Optional(inner) => format!("`{}`: {}?", field.name, type_of(inner)),
+                ref shape => format!("`{}`: {}", field.name, type_of(shape)),
+            });
+            let names: Vec<String> = names.map(|name| name.replace('|', "\\|")).collect();
+            out += &format!("| `{word}` | {} | {} |\n", names.join(", "), doc(table.doc));
+        }
+    }
+    out += "\n## Tables\n";
+    let words: Vec<&str> = choices()
+        .into_values()
+        .flat_map(|(_, variants)| variants.iter().map(|(_, table)| table.name))
+        .collect();
+    for table in tables.values() {
+        let elsewhere = is_job(table) || ["Common", "Option"].contains(&table.name);
+        if !elsewhere && !words.contains(&table.name) && !table.fields.is_empty() {
+            out += &format!("\n### {}\n\n{}\n\n{}", table.name, doc(table.doc), fields(table));
+        }
+    }
+    out += "\n## What policies may call\n";
+    for function in API {
+        let params = function.params.iter().map(|(name, kind)| format!("{name}: {kind}"));
+        let params = params.collect::<Vec<_>>().join(", ");
+        let (name, returns) = (function.name, function.returns);
+        out += &format!("\n### ep.{name}\n\n`ep.{name}({params}) -> {returns}`\n\n");
+        out += &format!("{}\n\n```lua\nassert({})\n```\n", function.doc, function.example);
+    }
+    out
+}
+
+fn section(hook: &HookShape) -> String {
+    let mut out = format!("\n## {}\n\n{}\n\n", hook.name, doc(hook.doc));
+    let own = hook.job.fields.iter().filter(|field| field.name != INLINE);
+    let own: Vec<&Field> = own.collect();
+    if own.is_empty() {
+        out += "The job has no more than every job.\n";
+    } else {
+        out += "| in the job | type | |\n| --- | --- | --- |\n";
+        for field in own {
+            out += &row(field.name, &type_of(&field.shape), field.doc);
+        }
+    }
+    let answer = match hook.answer {
+        Shape::Table(table) if table.fields.is_empty() => "nothing".to_owned(),
+        ref answer => format!("`{}`", type_of(answer)),
+    };
+    out += &format!("\nThe answer: {answer}.\n");
+    if let Some(example) = example(hook.name) {
+        out += &format!("\n```lua\n{example}```\n");
+    }
+    out
+}
+
+fn fields(table: &TableShape) -> String {
+    let mut out = "| field | type | |\n| --- | --- | --- |\n".to_owned();
+    for field in table.fields {
+        out += &row(field.name, &type_of(&field.shape), field.doc);
+    }
+    for (_, name, kind, docs) in READS.iter().filter(|(owner, ..)| *owner == table.name) {
+        out += &row(name, kind, docs);
+    }
+    out
+}
+
+fn row(name: &str, kind: &str, docs: &str) -> String {
+    let name = if name.starts_with('[') { name.to_owned() } else { format!("`{name}`") };
+    format!("| {name} | {} | {} |\n", kind.replace('|', "\\|"), doc(docs).replace('|', "\\|"))
+}

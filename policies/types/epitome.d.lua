@@ -1,0 +1,442 @@
+---@meta epitome
+-- Types of policies, for editors. Generated: `UPDATE=1 cargo test -p epitome-lua`.
+
+--- What `policy.lua` returns.
+---@class Policy
+---@field name? string Its name, that of its folder.
+---@field doc? string What it does, in a sentence.
+---@field extends? string The policy that is asked where this one has no opinion.
+---@field options? table<string, Option>|'default' What can be set without writing Lua; `"default"`: the options of the built-in policy.
+---@field budgets? fun(job: BudgetsJob): Budgets|Asking|nil How large the prompt may grow.
+---@field arrive? fun(job: ArriveJob): Arrive|Asking|nil What becomes of a tool result before it is first sent.
+---@field observe? fun(job: ObserveJob): Observe|Asking|nil What is done about a new message.
+---@field goals? fun(job: GoalsJob): Found[]|Asking|nil What a text says of goals.
+---@field trigger? fun(job: TriggerJob): boolean|Passed|Due|Asking|nil Whether to compress now.
+---@field plan? fun(job: PlanJob): Orders|Asking|nil What to do about a prompt that is compressed.
+---@field age? fun(job: AgeJob): Ageing[]|Asking|nil Which checkpoints are written anew, smaller, in the same compression.
+---@field prompt? fun(job: PromptJob): Prompt|Asking|nil How a model is asked for a summary.
+---@field verify? fun(job: VerifyJob): boolean|Rejected|Seconded|Asking|nil Whether a model's summary is good enough.
+---@field render? fun(job: RenderJob): Render|Asking|nil How a text that Epitome writes into the prompt is worded.
+---@field status? fun(job: StatusJob): Status|Asking|nil How far the conversation can be relied on.
+---@field on_event? fun(job: EventJob): nil Takes note of something that happened; the answer says nothing.
+
+--- Asks a model before the hook answers.
+---@class Asking
+---@field ask Ask What it is asked.
+
+--- Which checkpoints to write anew, smaller, in the compression that was just planned.
+---@class AgeJob: Common
+---@field checkpoints Standing[] The checkpoints as the plan leaves them, oldest first; ages count this compression.
+---@field budgets Budgets What `budgets` answered.
+
+--- Writes a checkpoint anew, smaller.
+---@class AgeOrder
+---@field checkpoint string Its id.
+---@field to integer Its new level: 2, 1, or 0 for merged.
+---@field target integer The most that it may take then.
+
+--- A checkpoint that is written anew, smaller.
+---@class Ageing
+---@field checkpoint string Its id.
+---@field to integer Its new level: 2, 1, or 0 for merged.
+---@field target integer The most that it may take then.
+
+--- What becomes of a tool result before it is first sent. The original is always kept.
+---@class Arrive
+---@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
+---@field with? string The text that takes its place; without one Epitome makes it.
+---@field most? integer The most that a digest or a preview may take.
+
+--- A tool result that was never sent before. It is asked about once.
+---@class ArriveJob: Common
+---@field entry Arriving The result; `job.entry:text()` and `job.entry:head(n)` read it.
+
+--- A message, or the part of one that is a tool's result.
+---@class Arriving
+---@field id integer Its place in the history.
+---@field role string Its role: `system`, `user`, `assistant` or `tool`.
+---@field speaker string Who produced it: `human`, `model`, `tool` or `harness`.
+---@field tool? string The tool that was called, where it is a result.
+---@field args? string The arguments of that call, as JSON text.
+---@field tokens integer Its size.
+---@field lines integer How many lines it has.
+---@field error boolean Whether the tool reported an error.
+---@field text fun(self: Arriving): string What the message says.
+---@field head fun(self: Arriving, lines: integer): string Its first lines.
+
+--- Asks a model first; then the hook is asked again, with `job.replies[id]`.
+---@class Ask
+---@field id string The name of the reply in `job.replies`.
+---@field system? string The system prompt.
+---@field user string The question.
+---@field max_tokens? integer The most tokens of the reply.
+
+--- Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`, `checkpoints` and `keep_recent`.
+---@class Budgets
+---@field warn? integer From here on a warning is given.
+---@field soft? integer From here on a compression is considered.
+---@field hard? integer More than this is never sent.
+---@field target? integer What a compression shrinks to.
+---@field reserve? integer Kept free of the limit for the answer.
+---@field checkpoints? integer The most that checkpoints may take together.
+---@field keep_recent? integer The size of the newest messages that stay as they are.
+---@field system? integer The most that a system prompt of Epitome's own may take.
+---@field class? integer The size class; later jobs carry it.
+---@field strategy? string What the class is called.
+
+--- How large the prompt may grow.
+---@class BudgetsJob: Common
+
+--- What the provider's cache makes of a rewrite, in the price of a token that is not cached.
+---@class Cache
+---@field warm boolean Whether the provider has a prefix of the prompt to read.
+---@field rewrite_cost number What a rewrite to the target costs over reading the prompt once more.
+---@field saving_per_turn number What a prompt of the target's size would save with each request.
+---@field forgone number What has been forgone since the last compression, this request included.
+
+--- The messages of a history, a list for each property. `job.entries:text(i)` and `job.entries:head(i, n)` read what a message says.
+---@class Columns
+---@field count integer How many messages there are.
+---@field role string[] Their roles.
+---@field speaker string[] Who produced them; what a person typed counts before what stands beside it.
+---@field tokens integer[] Their sizes, as they were said.
+---@field sent integer[] Their sizes, as they are sent in their own place: 0 for those that left the prompt.
+---@field exchange integer[] Numbers of the exchanges they belong to: a call and its results share one, and go or stay together.
+---@field pinned boolean[] Whether nothing may touch them.
+---@field tools boolean[] Whether they call tools or answer a call.
+---@field checkpoint integer[] Places in `checkpoints` of those that stand for them, 0 where none does.
+---@field text fun(self: Columns, place: integer): string? What the message in a place says.
+---@field head fun(self: Columns, place: integer, lines: integer): string? Its first lines.
+
+--- What every job says.
+---@class Common
+---@field session string The session's name; a label.
+---@field mode? string The mode that was asked for (`developer`, `planning`, ...).
+---@field class? integer The size class, as `budgets` answered it.
+---@field model ModelFacts The model that the request is for.
+---@field tokens Tokens The prompt as it would be sent.
+---@field compressions integer Compressions of this history that are in force.
+---@field confidence number The share of must-keep facts that is still in the prompt, 0 to 1.
+---@field now string When the request came, ISO 8601.
+---@field seed integer A number that is the same for the same history: what to draw lots with.
+---@field replies table<string, string> What a model answered to an `ask`, by its id.
+---@field opt table<string, any> This policy's options.
+---@field memo table<string, any> This policy's notes on the session: what is in it when the hook answers is there the next time.
+
+--- Takes messages out without a substitute. What they say can be recalled.
+---@class Drop
+---@field entries integer[] The messages, oldest first; whole exchanges, none of them pinned.
+
+--- A compression that is due.
+---@class Due
+---@field level "soft"|"hard" How urgent it is.
+---@field target? integer The size to come to; that of `budgets` where none is given.
+---@field reason? string Why, in a few words for people.
+
+--- Something that happened.
+---@class EventJob: Common
+---@field event any The event: its name in `event`, and what belongs to it.
+
+--- Something that a summary should keep.
+---@class Fact
+---@field text string The text.
+---@field found boolean Whether the summary holds it.
+
+--- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
+---@class Fit
+---@field most? integer The size to come to; the job's target where none is given.
+---@field keep_recent_share? number The share of the room beside what is pinned that the newest messages fill, 0 to 1.
+---@field keep_recent_messages? integer How many of the newest messages stay, in place of a share.
+
+--- Puts a checkpoint in the place of messages of the user.
+---@class FoldUser
+---@field entries integer[] The messages, oldest first.
+---@field target integer The most that the summary may take.
+
+--- Something that a text says of a goal.
+---@class Found
+---@field kind string `goal`, `milestone`, `decision`, `artifact` or `next`.
+---@field text string What it says.
+---@field state? string In which state it is.
+
+--- A text that may state goals.
+---@class GoalsJob: Common
+---@field text string The text.
+
+--- Puts a new message behind another.
+---@class Insert
+---@field after integer The message that it follows; the last of its exchange. 0 where it comes first.
+---@field role "user"|"assistant" `user` or `assistant`.
+---@field text string What it says.
+
+--- Makes one checkpoint of several.
+---@class Merge
+---@field checkpoints string[] Their ids.
+---@field target integer The most that it may take.
+---@field to? integer Its level: 0 unless told otherwise.
+
+--- A model and its window.
+---@class ModelFacts
+---@field name? string Its name, where the request gives one.
+---@field size? integer The context size that was chosen, in tokens, where one was.
+---@field limit integer The largest prompt that its provider accepts, in tokens.
+---@field stated boolean Whether somebody stated that; a guess is aimed at and never enforced.
+
+--- Nothing: an event is not answered, only noted.
+---@class Noted
+
+--- What is done about a new message.
+---@class Observe
+---@field warn? string A warning for the host.
+---@field pin? boolean Whether nothing may touch the message from now on.
+
+--- A message that is new.
+---@class ObserveJob: Common
+---@field entry Arriving The message; `job.entry:text()` and `job.entry:head(n)` read it.
+---@field intent? string What a person typed last before it.
+---@field since_epoch integer Messages since the last compression.
+
+--- An option of a policy, set by `[profile.NAME.options.POLICY]`.
+---@class Option
+---@field type "integer"|"number"|"boolean"|"string"|"list" The type of its value.
+---@field default boolean|number|string|any[] Its value where none is set.
+---@field min? number The least.
+---@field max? number The most.
+---@field one_of? any[] The only values that it may have.
+---@field doc? string What it does.
+
+--- What is done about a prompt.
+---@class Orders
+---@field ops Order[] The operations; no message is touched by two of them. None where there is nothing to compress: then nobody else is asked.
+---@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
+---@field reason? string Why, in a few words for people.
+
+--- A compression that would be due, and is not made.
+---@class Passed
+---@field skip "not_needed"|"nothing_to_compress"|"not_smaller"|"stalled"|"disabled" Why not; the host is told.
+
+--- Keeps messages from being touched from now on.
+---@class PinOrder
+---@field entries integer[] The messages.
+
+--- What to do about a prompt that is compressed.
+---@class PlanJob: Common
+---@field entries Columns The messages.
+---@field checkpoints Standing[] The checkpoints in the prompt, oldest first.
+---@field target integer The size to come to.
+---@field most integer The size that must not be exceeded.
+---@field floor integer What cannot shrink.
+---@field budgets Budgets What `budgets` answered.
+---@field cause "soft"|"hard"|"manual" Why it is made.
+
+--- The request to a model for a summary. `{conversation}` stands for the messages and `{must_keep}` for the facts.
+---@class Prompt
+---@field style "extend"|"separate" How it is asked.
+---@field system? string The system prompt.
+---@field user string What it is asked.
+---@field max_tokens? integer The most that it may answer.
+---@field sections? string[] Headings that the answer must have.
+
+--- How a model is asked for a summary.
+---@class PromptJob: Common
+---@field op "summarize"|"age"|"merge"|"fold_user" What for.
+---@field must_keep string[] What must not be lost.
+---@field max_tokens integer The most that the summary may take.
+
+--- A summary that is not taken.
+---@class Rejected
+---@field reject string Why not.
+
+--- The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`, `{tokens}` and `{call}` are filled in.
+---@class Render
+---@field text string The text.
+
+--- How a text that Epitome writes into the prompt is worded.
+---@class RenderJob: Common
+---@field part "checkpoint"|"reference"|"stub" Which.
+---@field stored boolean Whether the original can be found again; if not, no way back may be named.
+
+--- Puts a shorter text in the place of what a message, or a tool result in it, says.
+---@class Replace
+---@field entry integer The message.
+---@field how "digest"|"offload"|"mask"|"cut" In which way it is shorter: `digest`, `offload`, `mask` or `cut`.
+---@field with? string The new text; without one Epitome makes it, no larger than `target`.
+---@field target? integer The most that it may take.
+
+--- Starts over: one checkpoint stands for everything that is not pinned.
+---@class Rollover
+---@field target integer The most that it may take.
+
+--- A summary that is taken, with something added to it.
+---@class Seconded
+---@field append? string What is added at its end.
+---@field confidence? number How far it can be relied on, 0 to 1.
+
+--- A checkpoint in the prompt.
+---@class Standing
+---@field id string Its id.
+---@field level integer How detailed it is: 3, 2, 1, and 0 for merged.
+---@field number integer The number of the compression that made it.
+---@field age integer How many compressions were made since.
+---@field tokens integer Its size.
+---@field original integer The size of what it stands for.
+---@field covers integer How many messages it stands for.
+---@field created string When it was made, ISO 8601.
+---@field rewritten integer How often it was written anew since.
+
+--- How far the conversation can be relied on.
+---@class Status
+---@field level? string In a word.
+---@field score? number As a share, 0 to 1.
+---@field text? string The status line.
+---@field advice? string What the user should do.
+
+--- How far the conversation can be relied on.
+---@class StatusJob: Common
+---@field used number The share of the limit that is in use.
+---@field budgets Budgets What `budgets` answered.
+
+--- Puts one new checkpoint in the place of messages.
+---@class Summarize
+---@field entries integer[] The messages, oldest first; whole exchanges, none of them pinned.
+---@field target integer The most that the summary may take.
+---@field level? integer How detailed it is: 3 unless told otherwise.
+
+--- Tokens of a prompt.
+---@class Tokens
+---@field total integer The whole.
+---@field system integer The system prompt.
+---@field tools integer The tool schemas.
+---@field checkpoints integer Checkpoints.
+---@field conversation integer All the rest.
+
+--- Whether to compress now.
+---@class TriggerJob: Common
+---@field cause "turn"|"manual"|"overflow"|"idle" Why it is asked.
+---@field replied boolean Whether the request brings a whole message of the model that the last one did not.
+---@field floor integer What cannot shrink: system prompt, tools, pinned messages.
+---@field budgets Budgets What `budgets` answered.
+---@field cache Cache What it would cost.
+---@field stalled? integer The size at which a compression brought too little, until one brings enough.
+
+--- Whether a model's summary is good enough.
+---@class VerifyJob: Common
+---@field candidate string The summary.
+---@field must_keep Fact[] What should be in it.
+---@field tokens integer Its size.
+
+--- Tells the host something.
+---@class Warn
+---@field text string What.
+
+---@class Order.fit: Fit
+---@field op "fit"
+
+---@class Order.summarize: Summarize
+---@field op "summarize"
+
+---@class Order.age: AgeOrder
+---@field op "age"
+
+---@class Order.merge: Merge
+---@field op "merge"
+
+---@class Order.fold_user: FoldUser
+---@field op "fold_user"
+
+---@class Order.replace: Replace
+---@field op "replace"
+
+---@class Order.drop: Drop
+---@field op "drop"
+
+---@class Order.insert: Insert
+---@field op "insert"
+
+---@class Order.rollover: Rollover
+---@field op "rollover"
+
+---@class Order.pin: PinOrder
+---@field op "pin"
+
+---@class Order.warn: Warn
+---@field op "warn"
+
+---@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.insert|Order.rollover|Order.pin|Order.warn
+
+--- What policies may call.
+---@class ep
+ep = {}
+
+ep.re = {}
+
+ep.json = {}
+
+--- What the policies behind this one answer to the job of the hook that is running; `nil` where none has an opinion. The job cannot be changed, so it is the same one; what you want otherwise, change in the answer.
+---@param job? table
+---@return any
+function ep.next(job) end
+
+--- Tokens of a text.
+---@param text string
+---@return integer
+function ep.count(text) end
+
+--- The beginning of a text that takes no more than so many tokens.
+---@param text string
+---@param tokens integer
+---@return string
+function ep.clip(text, tokens) end
+
+--- Sixteen hexadecimal digits that are the same for the same text.
+---@param text string
+---@return string
+function ep.hash(text) end
+
+--- The text of `prompts/NAME.md` in the policy's folder.
+---@param name string
+---@return string
+function ep.prompt(name) end
+
+--- Writes a line into Epitome's log. `print` does the same at the level `info`.
+---@param level 'error'|'warn'|'info'|'debug'|'trace'
+---@param text string
+function ep.log(level, text) end
+
+--- Where a regular expression matches first: first and last byte, then its groups. As `string.find`, but with regular expressions, in time linear in the text.
+---@param pattern string
+---@param text string
+---@param from? integer
+---@return integer?, integer?, string? ...
+function ep.re.find(pattern, text, from) end
+
+--- The groups of the first match, or the whole match where there are no groups.
+---@param pattern string
+---@param text string
+---@param from? integer
+---@return string? ...
+function ep.re.match(pattern, text, from) end
+
+--- All matches, or their first groups where there are groups; at most 1,000 unless told otherwise.
+---@param pattern string
+---@param text string
+---@param most? integer
+---@return string[]
+function ep.re.all(pattern, text, most) end
+
+--- The text with every match replaced, and how many there were. `$1` stands for a group.
+---@param pattern string
+---@param text string
+---@param with string
+---@return string, integer
+function ep.re.gsub(pattern, text, with) end
+
+--- A value as JSON, the names of its tables in alphabetical order.
+---@param value any
+---@return string
+function ep.json.encode(value) end
+
+--- The value that a JSON text stands for; `nil` and why where it is none.
+---@param text string
+---@return any, string?
+function ep.json.decode(text) end
