@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome_extract::{Digests, Extractive};
-use epitome_kernel::{Chain, Counter, Digester, Model, Policy, Store, Summarizer, Tracer};
+use epitome_kernel::{
+    Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer,
+};
 use epitome_store::Archive;
 use epitome_types::Style;
 use epitome_types::hook::Budgets;
 use epitome_wire::Format;
 
 use crate::compressor::Compressor;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Problem};
 use crate::council::Council;
 use crate::profile::Profile;
 use crate::session::{Clock, Session, system_time};
@@ -233,9 +235,14 @@ impl Builder {
         memos: BTreeMap<String, String>,
     ) -> Result<Council, ConfigError> {
         let mut policies = self.policies.clone();
-        policies.extend(self.profile.load(counter)?.live());
+        let loaded = self.profile.load(counter)?;
+        policies.extend(loaded.live());
         policies.push(Arc::new(self.profile.last()));
         let chain = Chain::new(policies, memos).traced(self.tracer.clone());
+        for Problem { place, what } in loaded.left_out() {
+            let (policy, what) = (place.clone(), what.clone());
+            chain.note(PolicyError { policy, hook: "extends", what });
+        }
         Ok(Council { chain, model: self.llm.clone() })
     }
 }

@@ -292,6 +292,17 @@ fn what_is_only_extended_may_be_left_out() {
     let loaded = profile.load(&counter()).unwrap();
     assert_eq!(loaded.current().len(), 1);
     assert!(loaded.left_out()[0].to_string().contains("`ollm` came with the project"));
+
+    let words = "word ".repeat(900);
+    let message = format!(
+        r#"[{{"role":"assistant","content":"{words}"}},{{"role":"user","content":"On."}}]"#
+    );
+    let compressor =
+        crate::Compressor::builder().profile(profile).target(crate::Target::Ratio(4.0));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let report = runtime.block_on(compressor.build().compress(message.as_bytes())).unwrap().report;
+    let told = |line: &String| line.contains("`ollm` came with the project");
+    assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
 }
 
 /// A folder that a project's file names came with the project, too.
