@@ -1,0 +1,95 @@
+//! The profile `ollm`: figures of SPEC 3 that show in a conversation.
+//! Those of single decisions are tests of the policy itself.
+
+use epitome::types::Happened;
+use epitome::{Prompt, Window};
+
+use crate::client::{Client, is_compressed};
+
+/// A client with a context size, whose system prompt takes so many tokens.
+fn client(size: u64, system: usize) -> Client {
+    Client::new("", "ollm", Window::Size(size), system)
+}
+
+fn status(prompt: &Prompt) -> &str {
+    prompt.status.as_ref().and_then(|status| status.text.as_deref()).unwrap_or_default()
+}
+
+#[test]
+fn a_conversation_is_compressed_at_80_percent_of_what_is_available() {
+    let check = |conversation: usize, expected: bool| {
+        let mut client = client(8000, 500);
+        client.say("user", 100);
+        client.say("assistant", conversation - 200);
+        client.say("user", 100);
+        let prompt = client.send();
+        assert_eq!((prompt.limit, prompt.tokens[0]), (6800, 500 + conversation as u64));
+        assert_eq!(is_compressed(&prompt), expected, "{conversation}: {:#?}", prompt.events);
+    };
+    check(5039, false);
+    check(5040, true);
+}
+
+#[test]
+fn sizes_leave_their_share_to_the_prompt() {
+    for (size, limit) in [(8192, 6963), (8000, 6800), (4096, 3481)] {
+        let mut client = client(size, 100);
+        client.say("user", 100);
+        assert_eq!(client.send().limit, limit);
+    }
+}
+
+#[test]
+fn a_checkpoint_ages_with_compressions_4_and_7() {
+    // In small, so that checkpoints do not exceed their share.
+    let toml = "[profile.small]\npolicies = [\"ollm\"]\n\
+                options.ollm = { summary_max_tokens = 200, class_strategy = false }";
+    let mut client = Client::new(toml, "small", Window::Size(4096), 100);
+    let (mut first, mut aged) = (None, Vec::new());
+    for (number, prompt) in client.until(8, 500) {
+        for event in prompt.events {
+            let Happened::CheckpointAged { checkpoint, levels, .. } = event.what else { continue };
+            if *first.get_or_insert_with(|| checkpoint.clone()) == checkpoint {
+                aged.push((number, levels));
+            }
+        }
+    }
+    assert_eq!(aged, [(4, [3, 2]), (7, [2, 1])]);
+}
+
+/// A window of 8K holds through many compressions, none of which follows hard upon another, and
+/// checkpoints come down until they are merged.
+#[test]
+fn a_small_window_holds_for_long() {
+    let prompts = client(8192, 500).until(12, 400);
+    assert!(prompts.iter().all(|(_, prompt)| prompt.tokens[1] <= 6963));
+    let apart = |two: &[(usize, Prompt)]| !two.iter().all(|(_, prompt)| is_compressed(prompt));
+    assert!(prompts.windows(2).all(apart), "{} turns", prompts.len());
+    let events = || prompts.iter().flat_map(|(_, prompt)| &prompt.events);
+    let comes_to = |expected: u8| {
+        events().any(|event| {
+            matches!(event.what, Happened::CheckpointAged { levels: [_, to], .. } if to == expected)
+        })
+    };
+    assert!(comes_to(2) && comes_to(1));
+    assert!(events().any(|event| matches!(event.what, Happened::CheckpointMerged { .. })));
+}
+
+#[test]
+fn a_window_of_class_1_starts_over() {
+    for (_, prompt) in client(4096, 200).until(3, 300) {
+        if is_compressed(&prompt) {
+            let by = &prompt.by;
+            assert!(by.checkpoints > 0 && by.checkpoints <= 400, "{by:?}");
+            assert!(prompt.tokens[1] <= 200 + 400 + 20, "{:?}", prompt.tokens);
+        }
+    }
+}
+
+#[test]
+fn the_status_line_counts_compressions() {
+    let prompts = client(8192, 500).until(2, 500);
+    let [first, .., last] = &prompts[..] else { panic!("{} turns", prompts.len()) };
+    assert_eq!(status(&first.1), "Context: 1,040/6,963  🟢 95%  (0 compressions)");
+    assert!(status(&last.1).ends_with("  🟡 66%  (2 compressions)"), "{}", status(&last.1));
+}
