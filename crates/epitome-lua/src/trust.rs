@@ -63,6 +63,15 @@ impl Trust {
         })
     }
 
+    /// Every folder that is recorded, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be read.
+    pub fn folders(&self) -> Result<Vec<PathBuf>> {
+        Ok(self.recorded()?.into_iter().map(|(path, _)| path.into()).collect())
+    }
+
     /// Trusts a folder as it is now; gives its hash.
     ///
     /// # Errors
@@ -254,6 +263,7 @@ mod tests {
         place.trust().own(&place.folder()).unwrap();
         place.write("return { }");
         place.check(Standing::Own);
+        assert_eq!(place.trust().folders().unwrap(), [place.folder().canonicalize().unwrap()]);
         let other = tempfile::tempdir().unwrap();
         assert_eq!(place.trust().standing(other.path()).unwrap(), Standing::Unknown);
     }
