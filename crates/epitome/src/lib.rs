@@ -58,6 +58,7 @@ pub use epitome_kernel::{
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
+    stubs as policy_stubs,
 };
 pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
