@@ -5,6 +5,7 @@
 --- `job.opt` are the options of the profile (`options.toml` beside this file). Sizes are tokens.
 local share = require("numbers").share
 
+---@type Policy
 local policy = { doc = "The built-in decisions.", options = "default" }
 
 ---@param job BudgetsJob

@@ -1,5 +1,6 @@
 --- @api 1
 --- Never compresses: the baseline that shows what a conversation takes as it is.
+---@type Policy
 local policy = { doc = "Never compresses." }
 
 ---@param job ArriveJob

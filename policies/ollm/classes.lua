@@ -30,7 +30,7 @@ end
 
 --- The class of a context size, or of a limit where no size is known.
 ---@param model ModelFacts
----@param sizes list
+---@param sizes any[]
 ---@return integer
 local function class_of(model, sizes)
   local size = model.size or model.limit

@@ -1,4 +1,5 @@
 --- The options of `ollm`, with the figures that SPEC 3 gives them. Sizes are tokens, shares 0 to 1.
+---@type table<string, Option>
 return {
   compression_enabled = {
     type = "boolean",

@@ -11,6 +11,7 @@ local compression = require("compression")
 local reliability = require("reliability")
 local share = require("numbers").share
 
+---@type Policy
 local policy = {
   doc = "Compresses into checkpoints that age and become one; what the user wrote stays.",
   options = require("options"),

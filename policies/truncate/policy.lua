@@ -1,5 +1,6 @@
 --- @api 1
 --- Drops the oldest exchanges until the newest fit: the baseline that everybody knows.
+---@type Policy
 local policy = { doc = "Drops the oldest exchanges until the newest fit." }
 
 --- Stands where messages left. What stays may begin with the assistant; a conversation may not.
