@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, pin, recall, replay, scan, session,
-    snapshot, status, text,
+    ab, completions, compress, config, diff, doctor, files, pin, policy, recall, replay, scan,
+    session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -36,6 +36,8 @@ pub(crate) enum Verb {
     Snapshot(snapshot::Args),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),
+    Policy(policy::Args),
+    Trust(trust::Args),
     Config(config::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),

@@ -239,7 +239,7 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Fault {
 }
 
 /// What went wrong, without the number and the path that some errors carry.
-fn cause(error: &io::Error) -> String {
+pub(crate) fn cause(error: &io::Error) -> String {
     let text = match error.kind() {
         ErrorKind::NotFound => "no such file or folder".to_owned(),
         ErrorKind::IsADirectory => "is a folder".to_owned(),

@@ -191,6 +191,18 @@ impl Lines {
     }
 }
 
+impl Lines {
+    /// Whether a line is among them.
+    pub(crate) fn hold(self, line: usize) -> bool {
+        line >= self.first && !self.are_before(line)
+    }
+
+    /// Whether all of them stand before a line.
+    pub(crate) fn are_before(self, line: usize) -> bool {
+        self.last.is_some_and(|last| last < line)
+    }
+}
+
 /// Reads `--lines`.
 pub(crate) fn lines(text: &str) -> Result<Lines, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));

@@ -22,6 +22,7 @@ mod late;
 mod past;
 mod pin;
 mod plan;
+mod policy;
 mod recall;
 mod replay;
 mod report;
@@ -33,6 +34,7 @@ mod snapshot;
 mod status;
 mod table;
 mod text;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Some(Verb::Snapshot(args)) => snapshot::run(&args),
         Some(Verb::Pin(args)) => pin::pin(&args),
         Some(Verb::Unpin(args)) => pin::unpin(&args),
+        Some(Verb::Policy(args)) => policy::run(&args),
+        Some(Verb::Trust(args)) => trust::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),

@@ -221,7 +221,7 @@ impl Args {
     }
 }
 
-fn of_replay(error: ReplayError, name: &str) -> Fault {
+pub(crate) fn of_replay(error: ReplayError, name: &str) -> Fault {
     match error {
         ReplayError::Turn { turn, source } => {
             Fault::of_compression(source, &format!("{name}: turn {turn}"))

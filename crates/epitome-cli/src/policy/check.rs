@@ -1,0 +1,122 @@
+//! `epitome policy check`: whether policies can be used, with file and line where not.
+//!
+//! Invariant: a policy that may not run is not run to find out; one line for everything that is
+//! wrong, and exit code 6.
+
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Style};
+use epitome::{Config, ConfigError, Counter, Declared, Policy, PolicyRef, VocabularyCounter};
+use serde::Serialize;
+
+use super::choice::{Choice, none};
+use crate::fault::Fault;
+use crate::files;
+use crate::journal;
+use crate::text::on_one_line;
+
+/// Checks policies: whether they may run, their Lua, hooks and options, and what they extend
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome policy check ollm")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    choice: Choice,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What was found of a policy.
+pub(super) struct Checked {
+    pub(super) trusted: bool,
+    pub(super) declared: Option<Declared>,
+    pub(super) problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    policy: &'a str,
+    problems: Vec<String>,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let chosen = args.choice.find()?;
+    let mut said = Vec::new();
+    for policy in &chosen.policies {
+        let checked = checked(&chosen.config, policy);
+        if !args.json {
+            show(policy.name(), &checked, args.quiet)?;
+        }
+        said.push(Said { policy: policy.name(), problems: checked.problems });
+    }
+    if args.json {
+        journal::json(&said)?;
+    } else if said.is_empty() && !args.quiet {
+        none();
+    }
+    let wrong: Vec<_> = said.iter().filter(|one| !one.problems.is_empty()).collect();
+    match &wrong[..] {
+        [] => Ok(()),
+        [one] => Err(Fault::found(format!("`{}` cannot be used", one.policy))),
+        _ => Err(Fault::found(format!("{} policies cannot be used", wrong.len()))),
+    }
+}
+
+/// What is wrong with a policy, and what it says it is.
+pub(super) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
+    let mut checked = Checked { trusted: true, declared: None, problems: Vec::new() };
+    let profile = match config.profile_of_policy(policy.name()) {
+        Ok(profile) => profile,
+        Err(error) => {
+            checked.problems = problems(error);
+            return checked;
+        }
+    };
+    if let Some(refusal) = profile.refusal(policy) {
+        checked.trusted = false;
+        checked.problems.push(refusal.to_string());
+        return checked;
+    }
+    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    match profile.load(&counter) {
+        Ok(loaded) => {
+            let own = loaded.lua().iter().find(|one| one.name() == policy.name());
+            checked.declared = own.map(|one| one.current().0.declared().clone());
+            checked.problems.extend(loaded.left_out().iter().map(ToString::to_string));
+        }
+        Err(error) => checked.problems = problems(error),
+    }
+    checked
+}
+
+/// Everything that an error names.
+fn problems(error: ConfigError) -> Vec<String> {
+    match error {
+        ConfigError::Invalid(problems) => problems.iter().map(ToString::to_string).collect(),
+        error => vec![error.to_string()],
+    }
+}
+
+fn show(name: &str, checked: &Checked, quiet: bool) -> Result<(), Fault> {
+    let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
+    files::to_stdout(|out| {
+        let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
+        for problem in &checked.problems {
+            writeln!(out, "{fail}fail{fail:#}  {name:9} {}", on_one_line(problem))?;
+        }
+        match &checked.declared {
+            Some(declared) if checked.problems.is_empty() && !quiet => {
+                let hooks = match &declared.hooks[..] {
+                    [] => "no hooks".to_owned(),
+                    hooks => hooks.join(", "),
+                };
+                writeln!(out, "{ok}ok{ok:#}    {name:9} {hooks}")
+            }
+            _ => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,119 @@
+//! `epitome policy new`: a policy that runs at once and says where to go on.
+//!
+//! Invariant: no file that is there is replaced. Only the new folder is recorded as the user's own.
+
+use epitome::{Config, Origin, policy_stubs};
+
+use super::place::{self, TYPES};
+use crate::fault::{self, Fault};
+use crate::files;
+use crate::settings::ConfigFlags;
+
+/// What a new policy is made of: path and text, in which `NAME` and `BASE` are filled in.
+const FILES: [(&str, &str); 3] = [
+    ("policy.lua", include_str!("template/policy.lua")),
+    ("tests/budgets.lua", include_str!("template/budgets.lua")),
+    (".luarc.json", include_str!("template/luarc.json")),
+];
+
+/// The types of policies, for editors.
+pub(super) const STUBS: &str = "epitome.d.lua";
+
+/// Makes a policy of your own in `.epitome/policies` of the project
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome policy new team --from ollm")]
+pub(crate) struct Args {
+    /// Its name, which is also the name of a profile: letters, digits, `-` and `_`
+    name: String,
+    /// The policy that answers wherever the new one has no opinion
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
+    from: String,
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.config.load(|sources| sources)?;
+    args.check(&config)?;
+    let shelf = place::policies()?;
+    let folder = shelf.join(&args.name);
+    if folder.symlink_metadata().is_ok() {
+        let folder = place::shown(&folder);
+        return Err(Fault::usage(format!("{folder}: is there already; choose another name")));
+    }
+    for (path, text) in FILES {
+        let path = folder.join(path);
+        files::make_folder(path.parent().unwrap_or(&folder))?;
+        let text = text.replace("NAME", &args.name).replace("BASE", &args.from);
+        files::write(&path, text.as_bytes())?;
+    }
+    let types = shelf.join(TYPES);
+    files::make_folder(&types)?;
+    files::write(&types.join(STUBS), policy_stubs().as_bytes())?;
+    match config.trust().map(|trust| trust.own(&folder)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => {
+            return Err(Fault::usage(format!("what is trusted cannot be recorded: {error}")));
+        }
+        None => {
+            fault::warn("no home folder to record in that the policy is yours; it will not run")
+        }
+    }
+    if args.quiet { Ok(()) } else { args.tell(&place::shown(&folder)) }
+}
+
+impl Args {
+    /// Whether a policy may be made.
+    fn check(&self, config: &Config) -> Result<(), Fault> {
+        let Self { name, from, .. } = self;
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(Fault::usage(format!(
+                "`{name}` is no name of a policy; expected letters, digits, `-` and `_`"
+            )));
+        }
+        if ["lib", TYPES].contains(&name.as_str()) {
+            let line = format!("`{name}` is a folder beside policies; choose another name");
+            return Err(Fault::usage(line));
+        }
+        let known = config.policies();
+        if known.iter().any(|one| one.name() == name && one.origin() == Origin::Shipped) {
+            return Err(Fault::usage(format!(
+                "`{name}` is a shipped policy, which one of yours would hide; choose another name, \
+                 and extend it with `--from {name}`"
+            )));
+        }
+        if from == name {
+            return Err(Fault::usage(format!(
+                "`{name}` cannot extend itself; name another policy"
+            )));
+        }
+        if known.iter().any(|one| one.name() == from) {
+            return Ok(());
+        }
+        if config.profiles().contains(from) {
+            return Err(Fault::usage(format!(
+                "the profile `{from}` has no policy of its name to extend; \
+                 `epitome policy list` shows those there are"
+            )));
+        }
+        super::choice::one(config, from).map(drop)
+    }
+
+    /// What was made, and how to go on.
+    fn tell(&self, folder: &str) -> Result<(), Fault> {
+        let Self { name, from, .. } = self;
+        files::to_stdout(|out| {
+            writeln!(out, "{folder}/policy.lua          what it decides: change a number")?;
+            writeln!(out, "{folder}/tests/budgets.lua   what it is tested by")?;
+            writeln!(out, "\nIt extends `{from}`, and is a profile of its own. Then:")?;
+            writeln!(out, "  epitome policy test {name}")?;
+            writeln!(out, "  epitome replay --profile {name} --size 8192 session.jsonl")?;
+            writeln!(out, "  epitome ab --profiles {from},{name} --size 8192 session.jsonl")
+        })
+    }
+}

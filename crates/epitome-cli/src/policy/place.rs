@@ -1,0 +1,33 @@
+//! Where the policies of a project stand.
+//!
+//! Invariant: what is made here is found by every other verb in the same folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::fault::Fault;
+
+/// The folder of a project's policies, in the project's own.
+pub(crate) const POLICIES: &str = ".epitome/policies";
+
+/// The types of policies, beside the policies of a folder.
+pub(super) const TYPES: &str = "types";
+
+/// What makes a folder a project's.
+const PROJECT: &str = "epitome.toml";
+
+/// The folder of the project's policies, whether or not there is one: in the nearest folder
+/// upwards that has an `epitome.toml` or policies, else in the current one.
+pub(super) fn policies() -> Result<PathBuf, Fault> {
+    let here = std::env::current_dir()
+        .map_err(|error| Fault::usage(format!("the current folder: {error}")))?;
+    let is_project =
+        |folder: &&Path| folder.join(PROJECT).is_file() || folder.join(POLICIES).is_dir();
+    Ok(here.ancestors().find(is_project).unwrap_or(&here).join(POLICIES))
+}
+
+/// A path as people read it: from the current folder on where it stands below.
+pub(crate) fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| path.strip_prefix(here).ok());
+    below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).display().to_string()
+}

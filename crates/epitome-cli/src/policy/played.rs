@@ -1,0 +1,124 @@
+//! A conversation played through a session, for what its policies do.
+//!
+//! Invariant: nothing is recorded but in memory. Where nobody states a window, one is taken in
+//! which the conversation has to be compressed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use epitome::types::Happened;
+use epitome::{Memory, Tracer, Window};
+use epitome_lab::{Recording, Replay, Setup, Turn};
+
+use super::talk::talk;
+use crate::fault::Fault;
+use crate::files;
+use crate::replay::of_replay;
+
+/// The largest recording that is read, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// Messages of the conversation that is played where no recording is named.
+const MESSAGES: usize = 100;
+
+/// The part of a conversation that the window is where nobody states one.
+const SHARE: u64 = 4;
+
+/// A conversation that can be played.
+pub(super) struct Conversation {
+    /// What messages call it.
+    pub(super) name: String,
+    recording: Recording,
+}
+
+impl Conversation {
+    /// The recording, or what is played where none is named.
+    pub(super) fn read(input: Option<&Path>) -> Result<Self, Fault> {
+        let (name, bytes) = match input {
+            Some(path) => (files::name(Some(path)), files::read(Some(path), MOST)?),
+            None => ("a made-up session".to_owned(), talk(MESSAGES)),
+        };
+        if bytes.trim_ascii().is_empty() {
+            return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+        }
+        let recording = Recording::read(&bytes, None, None);
+        let recording = recording.map_err(|error| Fault::of_compression(error, &name))?;
+        Ok(Self { name, recording })
+    }
+
+    /// The tokens that a window has in which it must be compressed.
+    pub(super) fn tight(&self, setup: &Setup) -> Result<Window, Fault> {
+        let replay = Replay::new(&self.recording, setup, Arc::new(Memory::new()), None);
+        let replay = replay.map_err(|error| Fault::of_compression(error, &self.name))?;
+        Ok(Window::Limit((replay.tokens() / SHARE).max(1)))
+    }
+
+    /// Plays it; `each` is told of every turn and says whether to go on.
+    pub(super) fn play(
+        &self,
+        setup: &Setup,
+        mut each: impl FnMut(&Turn) -> Result<bool, Fault>,
+    ) -> Result<Outcome, Fault> {
+        let fault = |error| Fault::of_compression(error, &self.name);
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.map_err(Fault::internal)?;
+        let mut replay =
+            Replay::new(&self.recording, setup, Arc::new(Memory::new()), None).map_err(fault)?;
+        let mut outcome = Outcome::default();
+        while let Some(turn) =
+            runtime.block_on(replay.step()).map_err(|error| of_replay(error, &self.name))?
+        {
+            outcome.add(&turn);
+            if !each(&turn)? {
+                break;
+            }
+        }
+        let figures = replay.figures();
+        (outcome.turns, outcome.compressions) = (figures.turns, figures.compressions);
+        outcome.oversized = figures.oversized;
+        Ok(outcome)
+    }
+}
+
+/// A setup whose policies are watched.
+pub(super) fn watched(setup: Setup, tracer: impl Tracer + 'static) -> Setup {
+    Setup { tracer: Some(Arc::new(tracer)), ..setup }
+}
+
+/// What a replay says of its policies.
+#[derive(Debug, Default, serde::Serialize)]
+pub(super) struct Outcome {
+    pub(super) turns: usize,
+    pub(super) compressions: usize,
+    /// Prompts that exceeded the limit.
+    pub(super) oversized: usize,
+    /// The largest limit that prompts were held to, in tokens.
+    pub(super) limit: u64,
+    /// Why prompts could not be sent at all, by turn.
+    pub(super) refused: Vec<(usize, String)>,
+    /// What policies failed at, by turn.
+    pub(super) errors: Vec<(usize, String)>,
+}
+
+impl Outcome {
+    fn add(&mut self, turn: &Turn) {
+        self.limit = self.limit.max(turn.limit);
+        self.refused.extend(turn.refused.iter().map(|why| (turn.turn, why.clone())));
+        self.errors.extend(turn.events.iter().filter_map(|event| match &event.what {
+            Happened::PolicyError { cause } => Some((turn.turn, cause.clone())),
+            _ => None,
+        }));
+    }
+
+    /// Everything that is wrong with it, a line each.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let at = |(turn, what): &(usize, String)| format!("turn {turn}: {what}");
+        let mut faults: Vec<_> = self.errors.iter().chain(&self.refused).map(at).collect();
+        if self.oversized > 0 {
+            let (over, all) = (self.oversized, self.turns);
+            faults
+                .push(format!("{over} of {all} prompts exceed the limit of {} tokens", self.limit));
+        }
+        faults
+    }
+}

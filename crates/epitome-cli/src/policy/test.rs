@@ -1,0 +1,156 @@
+//! `epitome policy test`: a policy's own tests, then a conversation played with it.
+//!
+//! Invariant: nothing is recorded; exit code 6 where a test fails, a policy errs, or a prompt is
+//! too large.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Style};
+use epitome::{Config, Counter, Policy, PolicyRef, Profile, TestResult, VocabularyCounter, Window};
+use epitome_lab::Setup;
+use serde::Serialize;
+
+use super::choice::{Choice, none};
+use super::played::{Conversation, Outcome};
+use crate::fault::Fault;
+use crate::files;
+use crate::flags::WindowFlags;
+use crate::journal;
+use crate::text::{counted, grouped, on_one_line};
+
+/// Runs the tests of policies, and plays a conversation with each
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome policy test ollm")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    choice: Choice,
+    /// The conversation that is played: a client's recording, or a request to a provider
+    /// [default: a made-up session]
+    #[arg(long, value_name = "FILE")]
+    recording: Option<PathBuf>,
+    #[command(flatten)]
+    window: WindowFlags,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Says nothing but what failed
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// How the tests of a policy went.
+#[derive(Serialize)]
+struct Tested {
+    policy: String,
+    tests: Vec<One>,
+    replay: Outcome,
+}
+
+#[derive(Serialize)]
+struct One {
+    file: String,
+    line: Option<u32>,
+    name: String,
+    failure: Option<String>,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let chosen = args.choice.find_with(|sources| args.window.set(sources))?;
+    let conversation = Conversation::read(args.recording.as_deref())?;
+    let mut all = Vec::new();
+    for policy in &chosen.policies {
+        let tested = args.test(&chosen.config, policy, &conversation)?;
+        if !args.json {
+            args.show(&tested, &conversation.name)?;
+        }
+        all.push(tested);
+    }
+    if args.json {
+        journal::json(&all)?;
+    } else if all.is_empty() && !args.quiet {
+        none();
+    }
+    let failed = all.iter().map(Tested::failed).sum::<usize>();
+    match failed as u64 {
+        0 => Ok(()),
+        failed => Err(Fault::found(format!("{} failed", counted(failed, "test")))),
+    }
+}
+
+impl Tested {
+    /// How many tests failed; the replay is one.
+    fn failed(&self) -> usize {
+        let own = self.tests.iter().filter(|test| test.failure.is_some()).count();
+        own + usize::from(!self.replay.faults().is_empty())
+    }
+}
+
+impl Args {
+    fn test(
+        &self,
+        config: &Config,
+        policy: &PolicyRef,
+        conversation: &Conversation,
+    ) -> Result<Tested, Fault> {
+        let profile = config.profile_of_policy(policy.name())?;
+        profile.permitted()?;
+        let tests = own_tests(&profile, policy.name())?;
+        let mut setup = Setup { profile, ..Setup::default() };
+        if setup.profile.window() == Window::Guessed {
+            setup.window = conversation.tight(&setup)?;
+        }
+        let replay = conversation.play(&setup, |_| Ok(true))?;
+        Ok(Tested { policy: policy.name().to_owned(), tests, replay })
+    }
+
+    fn show(&self, tested: &Tested, conversation: &str) -> Result<(), Fault> {
+        let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
+        let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
+        let Tested { policy, tests, replay } = tested;
+        let faults = replay.faults();
+        files::to_stdout(|out| {
+            if self.quiet && tested.failed() == 0 {
+                return Ok(());
+            }
+            writeln!(out, "{policy}")?;
+            for test in tests {
+                let line = test.line.map(|line| format!(":{line}")).unwrap_or_default();
+                let place = format!("{}{line}  {}", test.file, test.name);
+                let place = place.trim_end();
+                match &test.failure {
+                    Some(what) => {
+                        writeln!(out, "  {fail}fail{fail:#}  {place}: {}", on_one_line(what))?;
+                    }
+                    None if self.quiet => {}
+                    None => writeln!(out, "  {ok}ok{ok:#}    {place}")?,
+                }
+            }
+            for fault in &faults {
+                let fault = on_one_line(fault);
+                writeln!(out, "  {fail}fail{fail:#}  replay of {conversation}, {fault}")?;
+            }
+            match faults.is_empty() && !self.quiet {
+                true => writeln!(
+                    out,
+                    "  {ok}ok{ok:#}    replay of {conversation}: {}, {}, none over {} tokens",
+                    counted(replay.turns as u64, "turn"),
+                    counted(replay.compressions as u64, "compression"),
+                    grouped(replay.limit)
+                ),
+                false => Ok(()),
+            }
+        })
+    }
+}
+
+/// The tests that stand in the policy's folder.
+fn own_tests(profile: &Profile, name: &str) -> Result<Vec<One>, Fault> {
+    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    let loaded = profile.load(&counter)?;
+    let policy = loaded.lua().iter().find(|one| one.name() == name);
+    let results = policy.map(|one| one.current().0.run_tests()).unwrap_or_default();
+    let one = |TestResult { file, line, name, failure }| One { file, line, name, failure };
+    Ok(results.into_iter().map(one).collect())
+}

@@ -1,0 +1,75 @@
+//! Notes what policies are asked and answer, for a trace.
+//!
+//! Invariant: what is noted is what the chain did, in its order; a hook that policies hand on to
+//! each other (`ep.next`) is one note, and who answered last in it decided.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use epitome::{Answer, Halt, Job, Opinion, Tracer};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::brief;
+
+/// A hook that was asked.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Note {
+    pub(super) hook: &'static str,
+    pub(super) job: Map<String, Value>,
+    pub(super) asked: Vec<Said>,
+    /// The policy whose answer counts.
+    pub(super) winner: Option<String>,
+}
+
+/// What a policy said.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Said {
+    pub(super) policy: String,
+    #[serde(flatten)]
+    pub(super) what: What,
+}
+
+/// What came of asking a policy.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum What {
+    Answer(Value),
+    /// It has no opinion.
+    Passed(bool),
+    /// It wants a model to be asked this first.
+    Ask(String),
+    Error(String),
+}
+
+/// What was noted so far.
+#[derive(Clone, Default)]
+pub(super) struct Watcher(Arc<Mutex<Vec<Note>>>);
+
+impl Watcher {
+    /// What was noted since this was last called.
+    pub(super) fn take(&self) -> Vec<Note> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Tracer for Watcher {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>) {
+        let what = match opinion {
+            Ok(Some(answer)) => What::Answer(brief::answer(answer)),
+            Ok(None) => What::Passed(true),
+            Err(Halt::Ask(ask)) => What::Ask(ask.id.clone()),
+            Err(Halt::Error(error)) => What::Error(error.what.clone()),
+        };
+        let (hook, brief) = (job.hook(), brief::job(job));
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = notes.last().is_some_and(|note| note.hook == hook && note.job == brief);
+        if !same {
+            notes.push(Note { hook, job: brief, asked: Vec::new(), winner: None });
+        }
+        let Some(note) = notes.last_mut() else { return };
+        if matches!(what, What::Answer(_)) {
+            note.winner = Some(policy.to_owned());
+        }
+        note.asked.push(Said { policy: policy.to_owned(), what });
+    }
+}

@@ -1,0 +1,145 @@
+//! `epitome trust`: which folders of policies may run.
+//!
+//! Invariant: what is recorded is what is in a folder now, in the user's own data and never in the
+//! folder; nothing of it runs here.
+
+use std::path::{Path, PathBuf};
+
+use epitome::{Config, Standing, Trust};
+use serde::Serialize;
+
+use crate::fault::{self, Fault};
+use crate::files;
+use crate::journal;
+use crate::policy::POLICIES;
+use crate::settings::ConfigFlags;
+use crate::table::{Column, Table, left};
+
+const COLUMNS: [Column; 2] = [left("state"), left("folder")];
+
+/// Lets the policies of a project run as they are now; an edit asks again, unless you are their
+/// author
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome trust --list")]
+pub(crate) struct Args {
+    /// The project, a folder of policies, or a policy [default: the policies of this project]
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// Records a folder as your own: whatever stands in it runs without being asked about again
+    #[arg(long, value_name = "DIR", conflicts_with = "path")]
+    author: Option<PathBuf>,
+    /// Lists what is recorded
+    #[arg(long, conflicts_with_all = ["path", "author"])]
+    list: bool,
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A folder, as it is recorded.
+#[derive(Serialize)]
+struct Recorded {
+    folder: PathBuf,
+    state: &'static str,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.config.load(|sources| sources)?;
+    let Some(trust) = config.trust() else {
+        return Err(Fault::usage("no home folder, in which what is trusted would be recorded"));
+    };
+    if args.list {
+        return args.show(&listed(trust)?);
+    }
+    if let Some(folder) = &args.author {
+        trust.own(folder).map_err(|error| unreadable(folder, &error))?;
+        return args.show(&[recorded(trust, folder)?]);
+    }
+    let folders = args.folders(&config)?;
+    for folder in &folders {
+        trust.trust(folder).map_err(|error| unreadable(folder, &error))?;
+    }
+    let recorded: Result<Vec<_>, _> = folders.iter().map(|it| recorded(trust, it)).collect();
+    args.show(&recorded?)
+}
+
+impl Args {
+    /// The folders that are meant.
+    fn folders(&self, config: &Config) -> Result<Vec<PathBuf>, Fault> {
+        let Some(path) = &self.path else {
+            let folders: Vec<_> = config.foreign_policies().map(Path::to_owned).collect();
+            return match folders.is_empty() {
+                true => Err(Fault::usage(
+                    "no policies came with this project: there is no `.epitome/policies` here or \
+                     upwards; name a folder to trust",
+                )),
+                false => Ok(folders),
+            };
+        };
+        let below = path.join(POLICIES);
+        let folder = if below.is_dir() { below } else { path.clone() };
+        let holds = |folder: &Path| folder.join("policy.lua").is_file();
+        let shown = folder.display();
+        let within = std::fs::read_dir(&folder)
+            .map_err(|error| unreadable(&folder, &error))?
+            .filter_map(Result::ok)
+            .any(|entry| holds(&entry.path()));
+        match within || holds(&folder) {
+            true => Ok(vec![folder]),
+            false => Err(Fault::unreadable(format!(
+                "{shown}: holds no policies; expected a project with `{POLICIES}`, a folder of \
+                 policies, or a policy"
+            ))),
+        }
+    }
+
+    fn show(&self, recorded: &[Recorded]) -> Result<(), Fault> {
+        if self.json {
+            return journal::json(&recorded);
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        if recorded.is_empty() {
+            fault::note("no folder is recorded; `epitome trust PATH` records one");
+            return Ok(());
+        }
+        let row = |one: &Recorded| vec![one.state.to_owned(), one.folder.display().to_string()];
+        let rows: Vec<_> = recorded.iter().map(row).collect();
+        files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+    }
+}
+
+fn listed(trust: &Trust) -> Result<Vec<Recorded>, Fault> {
+    let folders = trust.folders();
+    let folders =
+        folders.map_err(|error| Fault::unreadable(format!("what is trusted: {error}")))?;
+    Ok(folders.iter().map(|folder| of(trust, folder)).collect())
+}
+
+fn recorded(trust: &Trust, folder: &Path) -> Result<Recorded, Fault> {
+    let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
+    Ok(of(trust, &folder))
+}
+
+/// How a folder stands.
+fn of(trust: &Trust, folder: &Path) -> Recorded {
+    let state = match trust.standing(folder) {
+        Ok(Standing::Own) => "own",
+        Ok(Standing::Trusted) => "trusted",
+        Ok(Standing::Changed) => "changed",
+        Ok(Standing::Unknown) => "unknown",
+        Err(_) => "gone",
+    };
+    Recorded { folder: folder.to_owned(), state }
+}
+
+fn unreadable(folder: &Path, error: &std::io::Error) -> Fault {
+    Fault::unreadable(format!("{}: {}", folder.display(), files::cause(error)))
+}
