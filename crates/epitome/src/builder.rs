@@ -10,15 +10,15 @@ use epitome_kernel::{
     Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer,
 };
 use epitome_store::Archive;
-use epitome_types::Style;
 use epitome_types::hook::Budgets;
+use epitome_types::{Event, Style};
 use epitome_wire::Format;
 
 use crate::compressor::Compressor;
 use crate::config::{ConfigError, Problem};
 use crate::council::Council;
 use crate::profile::Profile;
-use crate::session::{Clock, Session, system_time};
+use crate::session::{Clock, Listener, Session, system_time};
 use crate::target::{Target, Window};
 
 /// Who counts.
@@ -49,6 +49,7 @@ pub struct Builder {
     pub(crate) llm: Option<Arc<dyn Model>>,
     pub(crate) mode: Option<String>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
+    pub(crate) listeners: Vec<Listener>,
 }
 
 impl Default for Builder {
@@ -68,6 +69,7 @@ impl Default for Builder {
             llm: None,
             mode: None,
             tracer: None,
+            listeners: Vec::new(),
         }
     }
 }
@@ -194,6 +196,14 @@ impl Builder {
     #[must_use]
     pub fn tracer(mut self, tracer: impl Tracer + 'static) -> Self {
         self.tracer = Some(Arc::new(tracer));
+        self
+    }
+
+    /// Tells the host what happens to a session, as soon as a prompt is made; the prompt brings the
+    /// same events. Every listener is told.
+    #[must_use]
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
         self
     }
 

@@ -44,6 +44,31 @@ pub enum Error {
         /// What was asked for.
         unit: Unit,
     },
+    /// A message carries a tool result that belongs nowhere.
+    #[error("the result answers the call `{call}`, which is not open; {}", waiting(open))]
+    NoCall {
+        /// The call it names.
+        call: String,
+        /// The calls that wait for their result.
+        open: Vec<String>,
+    },
+    /// The session is sent whole histories, which a message by itself does not belong to.
+    #[error(
+        "the session is sent its whole history; give that to `begin` before you push messages, or \
+         send it again with the message in it"
+    )]
+    WholeHistory,
+    /// A conversation was to go on in another format.
+    #[error("the conversation so far is in the format {history}; it cannot go on in {asked}")]
+    OtherFormat {
+        /// The format of what was said.
+        history: Format,
+        /// The format asked for.
+        asked: Format,
+    },
+    /// A prompt was asked for before anything was said.
+    #[error("nothing was said yet; push a message first")]
+    NothingSaid,
     /// There is nothing in the input to record.
     #[error("holds no message; expected a conversation")]
     Empty,
@@ -112,6 +137,13 @@ fn unshrinkable(budget: &Budget, floor: &Floor) -> String {
     let (size, unit) = (floor.size, budget.unit);
     let items = items.join(", ");
     format!("{size} {unit} cannot shrink, {items}; allow at least {size} {unit} or shorten these")
+}
+
+fn waiting(open: &[String]) -> String {
+    match open {
+        [] => "no call waits for a result".to_owned(),
+        open => format!("waiting are {}", open.join(", ")),
+    }
 }
 
 /// The first violation, and how many there are.

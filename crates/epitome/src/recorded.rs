@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use epitome_kernel::Said;
 use epitome_types::{Chain, ContentId, Entry, EntryKey, Snapshot, Speaker};
-use epitome_wire::Document;
+use epitome_wire::Format;
 
 use crate::journal::{decode, opening};
 use crate::session::Redaction;
@@ -15,15 +15,15 @@ use crate::session::Redaction;
 /// The most characters of a title.
 const TITLE: usize = 72;
 
-/// A message of a request; `tokens` is its size as it came.
+/// A message in these bytes of a format; `tokens` is its size as it came.
 pub(crate) fn said(
-    document: &Document<'_>,
+    (format, bytes): (Format, &[u8]),
     entry: &Entry,
     (key, chain): (EntryKey, Chain),
     tokens: u64,
     redaction: &Redaction,
 ) -> Said {
-    let raw = String::from_utf8_lossy(document.message_bytes(entry.id));
+    let raw = String::from_utf8_lossy(bytes);
     let kept = redaction.json(&raw);
     let is_whole = matches!(kept, Cow::Borrowed(_));
     let mut said = Said {
@@ -36,7 +36,7 @@ pub(crate) fn said(
         tokens,
         at: entry.at.clone(),
     };
-    if !is_whole && let Ok([kept]) = decode(document.format().name(), &[said.clone()]).as_deref() {
+    if !is_whole && let Ok([kept]) = decode(format.name(), &[said.clone()]).as_deref() {
         said.text = ContentId::of(&kept.readable());
     }
     said

@@ -8,7 +8,7 @@ use epitome_types::{Body, Entry, EntryId, Part, Speaker};
 use epitome_wire::{Document, Format, assemble};
 
 /// What stands where a message was erased.
-const TOMBSTONE: &str = "[erased]";
+pub(crate) const TOMBSTONE: &str = "[erased]";
 
 /// The formats that messages are recorded in.
 const RECORDED: [Format; 2] = [Format::OpenAi, Format::Anthropic];

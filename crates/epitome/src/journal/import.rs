@@ -143,7 +143,8 @@ impl Keeper {
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
         let recorded = |entry: &Entry| {
             let names = (incoming.keys[entry.id.index()], chains[entry.id.index()]);
-            said(document, entry, names, sizes.entry(entry.id), &self.profile.redaction)
+            let bytes = (document.format(), document.message_bytes(entry.id));
+            said(bytes, entry, names, sizes.entry(entry.id), &self.profile.redaction)
         };
         let mut batch = |end: usize| {
             let said: Vec<_> = entries[from..end].iter().map(recorded).collect();

@@ -21,9 +21,10 @@ use epitome_kernel::StoreError;
 use epitome_store::Archive;
 use epitome_types::SessionInfo;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::{TOMBSTONE, decode};
 pub use diff::{Cut, CutEntry, Diff};
 pub use export::Written;
+pub(crate) use history::pages;
 pub use history::{History, Message};
 pub use import::Imported;
 pub(crate) use names::opening;

@@ -43,7 +43,8 @@ impl Session {
             let saved = arrival.rewrites.iter().filter(|one| one.key == incoming.keys[place]);
             let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
             let names = (incoming.keys[place], incoming.chains[place]);
-            said(document, entry, names, tokens.entry(entry.id) + saved, &self.redaction)
+            let bytes = (document.format(), document.message_bytes(entry.id));
+            said(bytes, entry, names, tokens.entry(entry.id) + saved, &self.redaction)
         });
         Batch {
             after: incoming.after(),

@@ -85,7 +85,7 @@ impl<'a> Ground<'a> {
 
     /// Whether the provider has no prefix of the prompt to read.
     fn is_cold(&self) -> bool {
-        !self.incoming.extends() && self.incoming.recorded == self.incoming.reconciled.shared()
+        !self.incoming.extends() && self.incoming.sent == self.incoming.reconciled.shared()
     }
 }
 

@@ -1,10 +1,29 @@
 //! The events of one request, in order.
 //!
-//! Invariant: an event is added when what it says is decided; the host gets them with the prompt.
+//! Invariant: an event is added when what it says is decided; listeners and the log are told when
+//! the prompt is made, in one place, and the host gets them with the prompt.
+
+use std::sync::Arc;
 
 use epitome_types::{EntryId, EntryKey, Event, Happened, How, Rewrite};
+use tracing::Level;
+
+use super::Session;
 
 use crate::target::Held;
+
+/// Somebody who is told of events.
+pub(crate) type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+impl Session {
+    /// Tells the listeners and the log.
+    pub(crate) fn tell(&self, events: &[Event]) {
+        for event in events {
+            log(event);
+            self.settings.listeners.iter().for_each(|listener| listener(event));
+        }
+    }
+}
 
 /// What has happened so far.
 pub(crate) struct Events {
@@ -56,5 +75,24 @@ impl Events {
 impl From<Events> for Vec<Event> {
     fn from(events: Events) -> Self {
         events.happened
+    }
+}
+
+/// Writes an event to whatever log the host has.
+fn log(event: &Event) {
+    let troubles = matches!(
+        event.what,
+        Happened::CompressionError { .. }
+            | Happened::PolicyError { .. }
+            | Happened::PolicyWarning { .. }
+            | Happened::SnapshotError { .. }
+            | Happened::ContextWarning { .. }
+    );
+    let (session, [before, after]) = (&*event.session, event.tokens);
+    let what = || serde_json::to_string(&event.what).unwrap_or_default();
+    if troubles && tracing::enabled!(target: "epitome", Level::WARN) {
+        tracing::warn!(target: "epitome", session, before, after, "{}", what());
+    } else if !troubles && tracing::enabled!(target: "epitome", Level::INFO) {
+        tracing::info!(target: "epitome", session, before, after, "{}", what());
     }
 }

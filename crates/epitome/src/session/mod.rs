@@ -1,4 +1,5 @@
-//! A live conversation: the whole history goes in with every request, the prompt to send comes out.
+//! A live conversation: the whole history goes in with every request, or one message after the
+//! other, and the prompt to send comes out.
 //!
 //! Invariant: what was said is in the journal before anything made of it is handed out, and a
 //! request that fails leaves the session as it was. The bytes of a prompt depend on the history
@@ -11,6 +12,8 @@ mod events;
 mod facts;
 mod policies;
 mod prompt;
+mod push;
+mod pushed;
 mod redact;
 mod snapshot;
 mod state;
@@ -28,11 +31,13 @@ use epitome_store::Archive;
 use epitome_types::SessionInfo;
 
 pub use clock::{Clock, system_time};
+pub(crate) use events::Listener;
 pub use prompt::Prompt;
 pub use redact::{PatternError, Redaction};
 pub use undo::Compressions;
 
 use crate::builder::Builder;
+use pushed::Pushed;
 use state::State;
 
 /// The session of a conversation that named none and is not known from before.
@@ -54,6 +59,19 @@ pub struct Session {
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
     state: State,
+    given: Given,
+}
+
+/// How a session is given its history.
+#[derive(Debug, Default)]
+enum Given {
+    /// Nobody has said yet.
+    #[default]
+    Nothing,
+    /// Whole, with every request.
+    Whole,
+    /// Message by message.
+    Pushed(Box<Pushed>),
 }
 
 impl Session {
@@ -75,6 +93,7 @@ impl Session {
             asked,
             said,
             state,
+            given: Given::default(),
         }
     }
 

@@ -82,7 +82,7 @@ impl Session {
         let entries = ground.thread.entries();
         let size = ground.standing(state).0.size(ground.tokens);
         let mut pins = std::mem::take(&mut state.to_pin);
-        for entry in &entries[ground.incoming.recorded.min(entries.len())..] {
+        for entry in &entries[ground.incoming.sent.min(entries.len())..] {
             let text = entry.readable();
             let mut job = ObserveJob {
                 common: brief.common.clone(),

@@ -53,6 +53,16 @@ pub(crate) struct Incoming {
     /// How many entries are in the journal, and the session that leads to the last of them.
     pub(crate) recorded: usize,
     pub(crate) session: Option<String>,
+    /// How many entries an earlier request held.
+    pub(crate) sent: usize,
+}
+
+/// What is known of a history that was pushed message by message.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) keys: Vec<EntryKey>,
+    /// How many of its entries an earlier request held.
+    pub(crate) sent: usize,
 }
 
 impl Incoming {
@@ -73,17 +83,19 @@ impl State {
     pub(crate) fn meet(
         &mut self,
         document: &Document<'_>,
+        pushed: Option<Known>,
         journal: &dyn Archive,
         scope: &str,
     ) -> Result<Incoming, StoreError> {
-        let keys = self.keys_of(document);
-        let chains: Vec<_> = keys
-            .iter()
-            .scan(Chain::default(), |chain, &key| {
-                *chain = chain.then(key);
-                Some(*chain)
-            })
-            .collect();
+        let sent = pushed.as_ref().map(|known| known.sent);
+        let keys = match pushed {
+            Some(known) => {
+                self.raw.clear();
+                known.keys
+            }
+            None => self.keys_of(document),
+        };
+        let chains = chains(&keys);
         let reconciled = reconcile(&self.keys, &keys);
         let shared = reconciled.shared();
         let known = journal.known(scope, &chains[shared..])?;
@@ -106,7 +118,8 @@ impl State {
         }
         (self.pins, self.seen) = (pins, seen);
         self.keys.clone_from(&keys);
-        Ok(Incoming { keys, chains, reconciled, recorded, session })
+        let sent = sent.unwrap_or(recorded).min(recorded);
+        Ok(Incoming { keys, chains, reconciled, recorded, session, sent })
     }
 
     /// The keys of a history. What has the bytes that stood in its place the last time is not
@@ -153,4 +166,13 @@ impl State {
         };
         (0..).zip(&self.keys).flat_map(of)
     }
+}
+
+/// The histories up to each of these entries.
+pub(crate) fn chains(keys: &[EntryKey]) -> Vec<Chain> {
+    let next = |chain: &mut Chain, &key: &EntryKey| {
+        *chain = chain.then(key);
+        Some(*chain)
+    };
+    keys.iter().scan(Chain::default(), next).collect()
 }

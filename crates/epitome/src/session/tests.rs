@@ -1,6 +1,8 @@
 //! Laws of live conversations over random histories: nothing is lost, the prompt grows at its end
 //! between epochs, and a restart changes nothing.
 
+mod push;
+
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;

@@ -15,11 +15,12 @@ use epitome_types::{
 };
 use epitome_wire::Document;
 
+use super::Given;
 use super::Session;
 use super::compress::Ground;
 use super::events::Events;
 use super::prompt::Prompt;
-use super::state::{Incoming, State};
+use super::state::{Incoming, Known, State};
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
@@ -37,32 +38,44 @@ impl Session {
     /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
     /// the journal fails; see [`Error`]. The session then stands as it was.
     pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
-        let mut state = mem::take(&mut self.state);
         let request = Request::read(request, self.settings.format, self.settings.to)?;
-        let document = request.document()?;
+        let prompt = self.ask(&request.document()?, None).await?;
+        self.given = Given::Whole;
+        Ok(prompt)
+    }
+
+    /// Makes the prompt of a request; `pushed` says what is known of a history that was pushed.
+    pub(crate) async fn ask(
+        &mut self,
+        document: &Document<'_>,
+        pushed: Option<Known>,
+    ) -> Result<Prompt, Error> {
+        let mut state = mem::take(&mut self.state);
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, prompt) = loop {
-            if let Some(done) = self.turn(&document, state).await? {
+            if let Some(done) = self.turn(document, pushed.clone(), state).await? {
                 break done;
             }
             state = State::default();
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
         self.asked = false;
+        self.tell(&prompt.events);
         Ok(prompt)
     }
 
     async fn turn(
         &mut self,
         document: &Document<'_>,
+        pushed: Option<Known>,
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
-        let counter = self.counter_for(document);
+        let counter = self.counter_for(document.model());
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
 
-        let incoming = state.meet(document, &*self.journal, &self.scope)?;
+        let incoming = state.meet(document, pushed, &*self.journal, &self.scope)?;
         let name = self.name_for(&incoming)?;
         if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
             state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
@@ -130,11 +143,11 @@ impl Session {
     }
 
     /// The counter for a request: kept from the last one where that was counted alike.
-    fn counter_for(&mut self, document: &Document<'_>) -> Arc<dyn Counter> {
+    pub(crate) fn counter_for(&mut self, model: Option<&str>) -> Arc<dyn Counter> {
         let name = match &self.settings.counting {
             Counting::Own(own) => return own.clone(),
             Counting::Model(name) => name.as_str(),
-            Counting::Default => document.model().unwrap_or(BUDGET_VOCABULARY),
+            Counting::Default => model.unwrap_or(BUDGET_VOCABULARY),
         };
         match &self.counter {
             Some((known, counter)) if known == name => counter.clone(),
@@ -160,7 +173,9 @@ impl Session {
     /// What is made smaller of the entries that were never sent.
     async fn arrival(&self, ground: &Ground<'_>, council: &Council, state: &State) -> Arrival {
         let (thread, tokens, incoming) = (ground.thread, ground.tokens, ground.incoming);
-        let arriving = arriving(thread, incoming.recorded..incoming.keys.len(), tokens);
+        // What was made smaller already is never made smaller again.
+        let mut arriving = arriving(thread, incoming.sent..incoming.keys.len(), tokens);
+        arriving.retain(|(part, _)| !state.arrived().any(|(known, _)| known == *part));
         if arriving.is_empty() {
             return Arrival::default();
         }

@@ -1,0 +1,191 @@
+//! A conversation that the host gives message by message.
+//!
+//! Invariant: a message is in the journal before `push` returns, and a prompt is made at the same
+//! door as that of a whole history. Called by hosts.
+
+use std::slice;
+
+use epitome_kernel::{Batch, Gauge, Said, Sizes, StoreError};
+use epitome_types::{Chain, Entry, EntryId, EntryKey, Unit};
+use epitome_wire::{Document, Format};
+
+use super::pushed::Pushed;
+use super::state::{Known, chains};
+use super::{Given, Prompt, Session, UNNAMED};
+use crate::Error;
+use crate::journal::pages;
+use crate::recorded::{said, title};
+use crate::request::Request;
+
+impl Session {
+    /// Begins with a request: system prompt, tools, model and parameters of all prompts from now
+    /// on. Where it holds messages these are the history; where it holds none, the history goes on
+    /// as it was said so far. Without this a prompt is a request with nothing but messages.
+    ///
+    /// # Errors
+    ///
+    /// When the request cannot be read, is of another format than the history, or the journal
+    /// cannot be written.
+    pub fn begin(&mut self, request: &[u8]) -> Result<(), Error> {
+        let request = Request::read(request, self.settings.format, self.settings.to)?;
+        let document = request.document()?;
+        let mut pushed = Pushed::of(&document);
+        if pushed.is_empty() {
+            pushed = match &self.given {
+                Given::Pushed(known) => pushed.with_messages_of(known)?,
+                _ => pushed.with_messages_of(&self.read_back()?)?,
+            };
+        }
+        self.record(&pushed)?;
+        self.given = Given::Pushed(Box::new(pushed));
+        Ok(())
+    }
+
+    /// Adds one encoded message of the conversation, whoever said it: in the format of the request
+    /// that it began with, or of the builder, or else OpenAI's. It is recorded on return.
+    ///
+    /// A session by the name of one that the journal knows goes on with the messages recorded
+    /// there; without a name it is a new one.
+    ///
+    /// # Errors
+    ///
+    /// When it is no message of the format, answers a call that is not open ([`Error::NoCall`]),
+    /// follows a whole history ([`Error::WholeHistory`]), or the journal cannot be written. Then
+    /// it is not part of the conversation.
+    pub fn push(&mut self, message: &[u8]) -> Result<(), Error> {
+        let bytes = message.trim_ascii();
+        let pushed = self.opened()?;
+        let entry = epitome_wire::message(bytes, pushed.format)?;
+        pushed.check(&entry)?;
+        let (format, after, place) = (pushed.format, pushed.chain, pushed.len());
+        let model = pushed.model.clone();
+        let key = EntryKey::of(&entry);
+        let names = (key, after.then(key));
+        let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
+        let placed = Entry { id: EntryId(place as u32), ..entry };
+        let said = said((format, bytes), &placed, names, tokens[0], &self.redaction);
+        let title = title(slice::from_ref(&placed), &self.redaction);
+        self.append(names.1, Batch { after, model, title, ..batch(format, vec![said]) })?;
+        self.opened()?.add(bytes, key, &placed);
+        Ok(())
+    }
+
+    /// The prompt to send now.
+    ///
+    /// # Errors
+    ///
+    /// When nothing was said yet, and as [`Session::send`].
+    pub async fn prompt(&mut self) -> Result<Prompt, Error> {
+        let pushed = self.opened()?;
+        if pushed.is_empty() {
+            return Err(Error::NothingSaid);
+        }
+        let (request, format, known) = (pushed.request()?, pushed.format, pushed.known());
+        let prompt = self.ask(&Document::parse(&request, format)?, Some(known)).await?;
+        self.opened()?.was_sent();
+        Ok(prompt)
+    }
+
+    /// What messages are pushed onto: the history so far, or what the journal has of it.
+    fn opened(&mut self) -> Result<&mut Pushed, Error> {
+        if let Given::Nothing = self.given {
+            self.given = Given::Pushed(Box::new(self.read_back()?));
+        }
+        match &mut self.given {
+            Given::Pushed(pushed) => Ok(pushed),
+            _ => Err(Error::WholeHistory),
+        }
+    }
+
+    fn read_back(&self) -> Result<Pushed, Error> {
+        let asked = self.settings.format.map(Format::nearest);
+        let empty = || Pushed::empty(asked.unwrap_or(Format::OpenAi));
+        let Some(name) = &self.name else { return Ok(empty()) };
+        let info = match self.journal.session(&self.scope, name) {
+            Err(StoreError::NoSession { .. }) => return Ok(empty()),
+            info => info?,
+        };
+        let recorded = info.format.parse().map_or(Format::OpenAi, Format::nearest);
+        if let Some(asked) = asked.filter(|asked| *asked != recorded) {
+            return Err(Error::OtherFormat { history: recorded, asked });
+        }
+        let mut said = Vec::with_capacity(info.messages as usize);
+        pages(&*self.journal, &self.scope, info.head, info.messages, |page| {
+            said.extend_from_slice(page);
+            Ok(())
+        })?;
+        Ok(Pushed::recorded(recorded, info.model.as_deref(), &said)?)
+    }
+
+    /// Records what of a history is not recorded yet.
+    fn record(&mut self, pushed: &Pushed) -> Result<(), Error> {
+        let request = pushed.request()?;
+        let document = Document::parse(&request, pushed.format)?;
+        let (entries, Known { keys, .. }) = (document.entries(), pushed.known());
+        let chains = chains(&keys);
+        let Some(&head) = chains.last() else { return Ok(()) };
+        let known = self.journal.known(&self.scope, &chains)?;
+        let known = known.map_or(0, |(index, _)| index + 1);
+        let stands = |name: &String| {
+            self.journal.session(&self.scope, name).is_ok_and(|info| info.head == head)
+        };
+        if known == entries.len() && self.name.as_ref().is_some_and(stands) {
+            return Ok(());
+        }
+        let sizes = self.sizes(entries, document.model());
+        let new = entries.iter().skip(known).map(|entry| {
+            let at = entry.id.index();
+            let bytes = (pushed.format, document.message_bytes(entry.id));
+            said(bytes, entry, (keys[at], chains[at]), sizes[at], &self.redaction)
+        });
+        let batch = Batch {
+            after: known.checked_sub(1).map_or_else(Chain::default, |last| chains[last]),
+            model: pushed.model.clone(),
+            title: title(entries, &self.redaction),
+            ..batch(pushed.format, new.collect())
+        };
+        self.append(chains[0], batch)
+    }
+
+    /// Records messages under the session's name. A new one without a name gets it of its first
+    /// message, and shares it with nobody.
+    fn append(&mut self, first: Chain, batch: Batch) -> Result<(), Error> {
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => {
+                let plain = format!("{UNNAMED}-{}", &first.to_string()[..8]);
+                let mut name = plain.clone();
+                let mut number = 1;
+                while self.is_taken(&name)? {
+                    number += 1;
+                    name = format!("{plain}-{number}");
+                }
+                name
+            }
+        };
+        let batch = Batch { at: (self.clock)(), ..batch };
+        self.journal.append(&self.scope, &name, &batch)?;
+        (self.name, self.named) = (Some(name), true);
+        Ok(())
+    }
+
+    fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
+        match self.journal.session(&self.scope, name) {
+            Ok(_) => Ok(true),
+            Err(StoreError::NoSession { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sizes of entries in tokens.
+    fn sizes(&mut self, entries: &[Entry], model: Option<&str>) -> Vec<u64> {
+        let counter = self.counter_for(model);
+        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let sizes = Sizes::of(entries, gauge, 0);
+        entries.iter().map(|entry| sizes.entry(entry.id)).collect()
+    }
+}
+
+fn batch(format: Format, said: Vec<Said>) -> Batch {
+    Batch { format: format.to_string(), said, ..Batch::default() }
+}

@@ -1,0 +1,194 @@
+//! A history that grows message by message.
+//!
+//! Invariant: what a request holds of it is the envelope that the host gave and the messages as
+//! they were pushed, byte for byte. Called by `push`.
+
+use epitome_kernel::Said;
+use epitome_types::{Chain, Entry, EntryKey, Role};
+use epitome_wire::{Document, Format, WireError, assemble};
+
+use super::state::Known;
+use crate::Error;
+use crate::journal::TOMBSTONE;
+
+/// What was pushed so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Pushed {
+    pub(crate) format: Format,
+    /// The model that the envelope asks for.
+    pub(crate) model: Option<String>,
+    /// The request without its messages.
+    envelope: Vec<u8>,
+    /// The top-level system prompt, where the envelope has one.
+    system: Option<EntryKey>,
+    messages: Vec<(Vec<u8>, EntryKey)>,
+    /// How many of the messages a request held already.
+    sent: usize,
+    /// The history so far.
+    pub(crate) chain: Chain,
+    /// The calls that nothing has answered yet.
+    open: Vec<String>,
+}
+
+impl Pushed {
+    /// The history that a request holds.
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let (lead, messages) = document.entries().split_at(lead(document));
+        let system = lead.first().map(EntryKey::of);
+        let mut pushed = Self {
+            format: document.format(),
+            model: document.model().map(str::to_owned),
+            envelope: document.prefix(0),
+            system,
+            messages: Vec::new(),
+            sent: 0,
+            chain: Chain::of(system.as_slice()),
+            open: Vec::new(),
+        };
+        for entry in messages {
+            let (bytes, key) = (document.message_bytes(entry.id), EntryKey::of(entry));
+            pushed.add(bytes, key, entry);
+        }
+        pushed
+    }
+
+    /// The envelope with the messages of another history.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherFormat`] where those are in another format.
+    pub(crate) fn with_messages_of(self, other: &Self) -> Result<Self, Error> {
+        if other.format != self.format && !other.is_empty() {
+            return Err(Error::OtherFormat { history: other.format, asked: self.format });
+        }
+        let (messages, open) = (other.messages.clone(), other.open.clone());
+        let chain = messages.iter().fold(self.chain, |chain, (_, key)| chain.then(*key));
+        Ok(Self { messages, sent: other.sent, chain, open, ..self })
+    }
+
+    /// A history that nothing was said in.
+    pub(crate) fn empty(format: Format) -> Self {
+        Self {
+            format,
+            model: None,
+            envelope: assemble(format, None, None, &[]),
+            system: None,
+            messages: Vec::new(),
+            sent: 0,
+            chain: Chain::default(),
+            open: Vec::new(),
+        }
+    }
+
+    /// A history as it was recorded. What precedes the last reply of the model was sent; of what
+    /// follows it nobody knows.
+    ///
+    /// # Errors
+    ///
+    /// When a message cannot be read.
+    pub(crate) fn recorded(
+        format: Format,
+        model: Option<&str>,
+        said: &[Said],
+    ) -> Result<Self, WireError> {
+        let bytes: Vec<_> = said.iter().map(|said| bytes_of(format, said)).collect();
+        let bytes: Vec<_> = bytes.iter().map(Vec::as_slice).collect();
+        let request = assemble(format, model, None, &bytes);
+        let document = Document::parse(&request, format)?;
+        let lead = lead(&document).min(said.len());
+        let mut pushed = Self {
+            model: model.map(str::to_owned),
+            envelope: document.prefix(0),
+            system: said[..lead].first().map(|said| said.key),
+            chain: Chain::of(&said[..lead].iter().map(|said| said.key).collect::<Vec<_>>()),
+            ..Self::empty(format)
+        };
+        for ((entry, said), bytes) in document.entries().iter().zip(said).zip(bytes).skip(lead) {
+            pushed.add(bytes, said.key, entry);
+            if entry.role == Role::Assistant {
+                pushed.sent = pushed.messages.len();
+            }
+        }
+        Ok(pushed)
+    }
+
+    /// Adds a message.
+    pub(crate) fn add(&mut self, bytes: &[u8], key: EntryKey, entry: &Entry) {
+        self.open.retain(|call| entry.results().all(|result| result.call != *call));
+        self.open.extend(entry.calls().map(|call| call.id.clone()));
+        self.messages.push((bytes.to_vec(), key));
+        self.chain = self.chain.then(key);
+    }
+
+    /// That each result in a message answers a call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCall`] for the first that does not.
+    pub(crate) fn check(&self, entry: &Entry) -> Result<(), Error> {
+        let stray = entry.results().find(|result| !self.open.contains(&result.call));
+        stray.map_or(Ok(()), |result| {
+            Err(Error::NoCall { call: result.call.clone(), open: self.open.clone() })
+        })
+    }
+
+    /// How many entries it has.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.system.is_some()) + self.messages.len()
+    }
+
+    /// Whether it has no message.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The whole of it as a request.
+    ///
+    /// # Errors
+    ///
+    /// When the envelope cannot be read, which it was before: a fault of this program.
+    pub(crate) fn request(&self) -> Result<Vec<u8>, WireError> {
+        let envelope = Document::parse(&self.envelope, self.format)?;
+        Ok(envelope.extended(self.messages.iter().map(|(bytes, _)| bytes.as_slice())))
+    }
+
+    /// What is known of its entries.
+    pub(crate) fn known(&self) -> Known {
+        let keys: Vec<_> =
+            self.system.into_iter().chain(self.messages.iter().map(|(_, key)| *key)).collect();
+        let messages = keys.len() - self.messages.len();
+        let sent = if self.sent == 0 { 0 } else { messages + self.sent };
+        Known { keys, sent }
+    }
+
+    /// A request held all of it.
+    pub(crate) fn was_sent(&mut self) {
+        self.sent = self.messages.len();
+    }
+}
+
+/// How many entries of a request are no message of it.
+fn lead(document: &Document<'_>) -> usize {
+    let all = document.entries();
+    let is_system = all.first().is_some_and(|first| first.role == Role::System);
+    let bytes = all.first().map(|first| document.message_bytes(first.id)).unwrap_or_default();
+    usize::from(is_system && !is_object(bytes))
+}
+
+/// A recorded message; what was erased is a tombstone.
+fn bytes_of(format: Format, said: &Said) -> Vec<u8> {
+    match &said.bytes {
+        Some(bytes) => bytes.clone(),
+        None if format == Format::Anthropic && said.role == Role::System => {
+            format!("{TOMBSTONE:?}").into_bytes()
+        }
+        None => {
+            let role = if said.role == Role::Tool { Role::User } else { said.role };
+            format!("{{\"role\":\"{}\",\"content\":\"{TOMBSTONE}\"}}", role.name()).into_bytes()
+        }
+    }
+}
+
+fn is_object(value: &[u8]) -> bool {
+    value.trim_ascii_start().starts_with(b"{")
+}
