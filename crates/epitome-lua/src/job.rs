@@ -1,4 +1,4 @@
-//! From data to Lua: jobs, answers of others, memos.
+//! Jobs as policies get them.
 //!
 //! Invariant: a job can only be read, and asking it for a name that no job of its kind has is an
 //! error. Texts are never copied into it; methods read them while the hook runs.
@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::{HookShape, Job};
 use epitome_types::hook::{Place, Shape, TableShape, Texts};
-use mlua::serde::SerializeOptions;
-use mlua::{Function, Lua, LuaSerdeExt, Result, Scope, Table, Value};
-use serde::Serialize;
+use mlua::{Function, Lua, Result, Scope, Table, Value};
 
 use crate::strict;
 
@@ -18,15 +16,6 @@ pub(crate) const OWN_FIELDS: &[&str] = &["opt", "memo"];
 
 /// Methods that read texts, beside the fields of the tables that have them.
 pub(crate) const METHODS: &[&str] = &["text", "head"];
-
-/// Data as a Lua value. What is not there is `nil`.
-pub(crate) fn to_lua(lua: &Lua, data: &impl Serialize) -> Result<Value> {
-    const OPTIONS: SerializeOptions = SerializeOptions::new()
-        .set_array_metatable(false)
-        .serialize_none_to_null(false)
-        .serialize_unit_to_null(false);
-    lua.to_value_with(data, OPTIONS)
-}
 
 /// Metatables of the tables of jobs, by the name of their shape.
 #[derive(Debug, Default)]

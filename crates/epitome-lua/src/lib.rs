@@ -28,6 +28,7 @@ mod trust;
 mod vm;
 mod watch;
 mod watchdog;
+mod write;
 
 pub use api::{API, ApiFunction};
 pub use declared::{API_VERSION, Declared};

@@ -60,14 +60,7 @@ impl Reader {
                 }
             }
             (Shape::List(inner), Value::Table(table)) => {
-                if let Some(key) = key_beside_list(table) {
-                    return Err(Misfit::new(&key.1, "expected a list").in_field(&key.0));
-                }
-                let items = (1..=table.raw_len()).map(|place| {
-                    let item = self.shaped(&raw(table, place), inner);
-                    item.map_err(|misfit| misfit.in_place(place))
-                });
-                items.collect()
+                self.list(table, "expected a list", |reader, item| reader.shaped(item, inner))
             }
             (Shape::Map(inner), Value::Table(table)) => {
                 self.map(table, |reader, item| reader.shaped(item, inner))
@@ -166,19 +159,33 @@ impl Reader {
                 Err(Misfit::new(value, format!("nested more than {DEEPEST} deep")))
             }
             Value::Table(table) if table.raw_len() > 0 => {
-                if let Some((key, value)) = key_beside_list(table) {
-                    let what = "a table is either a list or has names, not both";
-                    return Err(Misfit::new(&value, what).in_field(&key));
-                }
-                let items = (1..=table.raw_len()).map(|place| {
-                    let item = self.any(&raw(table, place), deeper - 1);
-                    item.map_err(|misfit| misfit.in_place(place))
-                });
-                items.collect()
+                let what = "a table is either a list or has names, not both";
+                self.list(table, what, |reader, item| reader.any(item, deeper - 1))
             }
             Value::Table(table) => self.map(table, |reader, item| reader.any(item, deeper - 1)),
             other => Err(Misfit::new(other, "only texts, numbers, booleans and tables are data")),
         }
+    }
+
+    fn list(
+        &mut self,
+        table: &Table,
+        otherwise: &str,
+        mut item: impl FnMut(&mut Self, &Value) -> Result<Json, Misfit>,
+    ) -> Result<Json, Misfit> {
+        let mut pairs = pairs(table)?;
+        // Most lists come in order.
+        if !pairs.is_sorted_by_key(|(key, _)| place(key)) {
+            pairs.sort_by_key(|(key, _)| place(key));
+        }
+        let mut items = Vec::with_capacity(pairs.len());
+        for (at, (key, value)) in (1..).zip(&pairs) {
+            if place(key) != at {
+                return Err(Misfit::new(value, otherwise).in_field(&name(key)));
+            }
+            items.push(item(self, value).map_err(|misfit| misfit.in_place(at))?);
+        }
+        Ok(Json::Array(items))
     }
 
     fn map(
@@ -217,32 +224,48 @@ pub(crate) fn raw(table: &Table, key: impl mlua::IntoLua) -> Value {
 
 /// The keys of a table as texts, in order, with what stands under them.
 pub(crate) fn keys(table: &Table) -> Vec<(String, Value)> {
-    let pairs = table.pairs::<Value, Value>().filter_map(Result::ok);
-    let mut keys: Vec<_> = pairs
-        .map(|(key, value)| match key.as_string() {
-            Some(name) => (name.to_string_lossy(), value),
-            None => (format!("[{}]", shown(&key)), value),
-        })
-        .collect();
+    let pairs = pairs(table).unwrap_or_default();
+    let mut keys: Vec<_> = pairs.into_iter().map(|(key, value)| (name(&key), value)).collect();
     keys.sort_by(|(a, _), (b, _)| a.cmp(b));
     keys
 }
 
-/// The first key that does not belong to the list which the table begins with.
-fn key_beside_list(table: &Table) -> Option<(String, Value)> {
-    let length = table.raw_len();
-    let inside = |key: &Value| match key {
-        Value::Integer(place) => usize::try_from(*place).is_ok_and(|at| (1..=length).contains(&at)),
-        Value::Number(place) => place.fract() == 0.0 && (1.0..=length as f64).contains(place),
-        _ => false,
-    };
-    let mut pairs = table.pairs::<Value, Value>().filter_map(Result::ok);
-    let (key, value) = pairs.find(|(key, _)| !inside(key))?;
-    let name = match key.as_string() {
-        Some(name) => name.to_string_lossy(),
-        None => format!("[{}]", shown(&key)),
-    };
-    Some((name, value))
+/// What is in a table.
+fn pairs(table: &Table) -> Result<Vec<(Value, Value)>, Misfit> {
+    let mut pairs = Vec::new();
+    let all = table.for_each(|key: Value, value: Value| {
+        pairs.push((key, value));
+        match pairs.len() > MOST_VALUES {
+            true => Err(mlua::Error::StackError),
+            false => Ok(()),
+        }
+    });
+    match all {
+        Ok(()) => Ok(pairs),
+        Err(_) => {
+            let what = format!("there are more than {MOST_VALUES} values");
+            Err(Misfit::new(&Value::Table(table.clone()), what))
+        }
+    }
+}
+
+/// A key as a text.
+fn name(key: &Value) -> String {
+    match key {
+        Value::String(name) => name.to_string_lossy(),
+        other => format!("[{}]", shown(other)),
+    }
+}
+
+/// A key's place in a list; what has none stands behind everything.
+fn place(key: &Value) -> usize {
+    match key {
+        Value::Integer(place) => usize::try_from(*place).ok(),
+        Value::Number(place) if place.fract() == 0.0 && *place >= 1.0 => Some(*place as usize),
+        _ => None,
+    }
+    .filter(|place| *place > 0)
+    .unwrap_or(usize::MAX)
 }
 
 fn float(value: &Value) -> f64 {

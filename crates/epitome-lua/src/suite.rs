@@ -18,7 +18,7 @@ use crate::fault::{line_in, said};
 use crate::files::Module;
 use crate::fixture;
 use crate::generation::Generation;
-use crate::job::{Metatables, OWN_FIELDS, to_lua};
+use crate::job::{Metatables, OWN_FIELDS};
 use crate::misfit::hint;
 use crate::option;
 use crate::read::{keys, read_any};
@@ -26,6 +26,7 @@ use crate::require;
 use crate::sandbox::own;
 use crate::strict;
 use crate::vm::{Vm, asked, trouble, typed};
+use crate::write::to_lua;
 
 /// How one test of a policy went.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ use crate::require;
 use crate::sandbox;
 use crate::strict;
 use crate::watchdog::{Watchdog, Watched};
+use crate::write::to_lua;
 
 /// What is left of a virtual machine's memory before it is swept after a call.
 const SWEPT_ABOVE: usize = 4;
@@ -128,7 +129,7 @@ impl Vm {
     /// Gives the hooks their `job.opt`.
     pub(crate) fn set_options(&mut self, options: &Map<String, Json>) -> Result<()> {
         self.limit(0);
-        if let Value::Table(table) = job::to_lua(&self.lua, options)? {
+        if let Value::Table(table) = to_lua(&self.lua, options)? {
             strict::lock(&self.lua, &table, "job.opt")?;
             self.opt = Some(table);
         }
@@ -153,7 +154,7 @@ impl Vm {
         let watched = RefCell::new(dog.watch(flag, limits.call));
         limit(lua, 0);
         let outcome = lua.scope(|scope| {
-            let Value::Table(table) = job::to_lua(lua, &job)? else {
+            let Value::Table(table) = to_lua(lua, &job)? else {
                 return Err(Error::runtime("the job is no table"));
             };
             job::add_methods(scope, &table, job)?;
@@ -165,7 +166,7 @@ impl Vm {
                 let opinion = watched.borrow_mut().paused(|| rest.ask(&job));
                 match opinion {
                     Ok(None) => Ok(Value::Nil),
-                    Ok(Some(answer)) => job::to_lua(lua, &answer),
+                    Ok(Some(answer)) => to_lua(lua, &answer),
                     Err(halt) => {
                         *halted.borrow_mut() = Some(halt);
                         Err(Error::runtime("a model is asked first"))
@@ -247,7 +248,7 @@ pub(crate) fn trouble(
 /// The memo as a table.
 fn notes(lua: &Lua, memo: Option<&str>) -> Result<Table> {
     let json = memo.and_then(|memo| serde_json::from_str::<Json>(memo).ok());
-    match job::to_lua(lua, &json)? {
+    match to_lua(lua, &json)? {
         Value::Table(table) => Ok(table),
         _ => lua.create_table(),
     }

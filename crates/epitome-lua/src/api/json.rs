@@ -4,8 +4,8 @@ use mlua::{Error, Function, IntoLuaMulti, Lua, LuaString, Result, Value};
 use serde_json::Value as Json;
 
 use super::{Env, bounded};
-use crate::job::to_lua;
 use crate::read::read_any;
+use crate::write::to_lua;
 
 /// The longest text that is decoded, in bytes: what it stands for may be many times as large.
 const MOST: usize = 1 << 20;
