@@ -97,7 +97,8 @@ return {
     default = 0.50,
     min = 0,
     max = 1,
-    doc = "Share of the available room that they are folded down to.",
+    doc = "Share of the available room that they are folded down to, and that an emergency"
+      .. " compression comes to.",
   },
   summary_max_tokens = {
     type = "integer",
