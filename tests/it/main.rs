@@ -24,6 +24,8 @@ mod measure;
 #[cfg(test)]
 mod playing;
 #[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod recall;
@@ -39,3 +41,5 @@ mod session;
 mod shared_data;
 #[cfg(test)]
 mod shipped;
+#[cfg(test)]
+mod tutorial;
