@@ -194,7 +194,10 @@ fn canonical(folder: &Path) -> Result<String> {
 /// Puts a new file in the place of the old one; another program sees one or the other.
 fn replace(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    let mut folders = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+    folders.recursive(true).create(folder)?;
     let new = file.with_extension(format!("{}.new", std::process::id()));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -285,6 +288,8 @@ mod tests {
         place.trust().trust(&place.folder()).unwrap();
         let mode = fs::metadata(&place.trust().file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let folder = place.trust().file.parent().unwrap().to_owned();
+        assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
         let left: Vec<_> = fs::read_dir(place.trust().file.parent().unwrap()).unwrap().collect();
         assert_eq!(left.len(), 1);
     }
