@@ -268,4 +268,17 @@ mod tests {
             assert!(lines(range).is_err(), "{range}");
         }
     }
+
+    #[test]
+    fn lines_hold_those_from_the_first_to_the_last() {
+        let check = |range: &str, held: &[usize]| {
+            let range = lines(range).unwrap();
+            let found: Vec<_> = (1..6).filter(|line| range.hold(*line)).collect();
+            assert_eq!(found, held);
+        };
+        check("2", &[2]);
+        check("2-4", &[2, 3, 4]);
+        check("4-", &[4, 5]);
+        check("7-9", &[]);
+    }
 }

@@ -6,6 +6,7 @@
 mod config;
 mod journal;
 mod machine;
+mod policies;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
     config::variables,
     config::profiles,
     config::window,
+    policies::policies,
     journal::files,
     journal::room,
     journal::store,

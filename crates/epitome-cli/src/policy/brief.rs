@@ -12,6 +12,9 @@ use crate::text::clipped;
 /// The most characters of a text.
 const MOST: usize = 60;
 
+/// What every event says, beside what happened.
+const OF_EVERY_EVENT: [&str; 3] = ["session", "at", "tokens"];
+
 /// What a job says, but for what every job says and what is no news to the hook.
 pub(super) fn job(job: &Job<'_>) -> Map<String, Value> {
     let common = job.common();
@@ -25,6 +28,9 @@ pub(super) fn job(job: &Job<'_>) -> Map<String, Value> {
             brief.insert(name.to_owned(), value);
         }
     }
+    if let Some(Value::Object(event)) = brief.get_mut("event") {
+        OF_EVERY_EVENT.iter().for_each(|name| drop(event.shift_remove(*name)));
+    }
     brief
 }
 
@@ -34,9 +40,9 @@ fn own(table: &'static TableShape) -> impl Iterator<Item = &'static str> {
     names.filter(|name| *name != epitome::types::hook::INLINE)
 }
 
-/// An answer, without what it leaves open.
+/// An answer, without what it leaves open; its texts are clipped.
 pub(super) fn answer(answer: &impl Serialize) -> Value {
-    serde_json::to_value(answer).ok().as_ref().and_then(stated).unwrap_or(Value::Null)
+    serde_json::to_value(answer).ok().as_ref().and_then(stated).unwrap_or_default()
 }
 
 /// A value without what is not there; texts are clipped.
@@ -94,6 +100,11 @@ pub(super) fn words(value: &Value) -> String {
                 None => format!("[{}]", values.iter().map(item).collect::<Vec<_>>().join(", ")),
             }
         }
+        Value::Number(number) if number.is_f64() => {
+            let number = number.as_f64().unwrap_or_default();
+            let digits = format!("{number:.3}");
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
         other => other.to_string(),
     }
 }
@@ -128,6 +139,7 @@ mod tests {
         let ops = json!({ "ops": [{ "op": "drop", "entries": [2, 3, 4, 9] }], "reason": "room" });
         check(ops, "ops [{op drop, entries [2-4 9]}], reason room");
         check(json!("x".repeat(90)), &("x".repeat(59) + "…"));
+        check(json!({ "used": 0.034_85, "all": 1.0 }), "used 0.035, all 1");
     }
 
     #[test]

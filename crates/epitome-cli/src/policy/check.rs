@@ -30,10 +30,10 @@ pub(crate) struct Args {
 }
 
 /// What was found of a policy.
-pub(super) struct Checked {
-    pub(super) trusted: bool,
-    pub(super) declared: Option<Declared>,
-    pub(super) problems: Vec<String>,
+pub(crate) struct Checked {
+    pub(crate) trusted: bool,
+    pub(crate) declared: Option<Declared>,
+    pub(crate) problems: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 /// What is wrong with a policy, and what it says it is.
-pub(super) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
+pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
     let mut checked = Checked { trusted: true, declared: None, problems: Vec::new() };
     let profile = match config.profile_of_policy(policy.name()) {
         Ok(profile) => profile,

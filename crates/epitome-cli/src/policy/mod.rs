@@ -17,6 +17,7 @@ mod test;
 mod trace;
 mod watcher;
 
+pub(crate) use self::check::checked;
 pub(crate) use self::place::POLICIES;
 
 use crate::fault::Fault;

@@ -96,7 +96,7 @@ pub(super) struct Outcome {
     pub(super) limit: u64,
     /// Why prompts could not be sent at all, by turn.
     pub(super) refused: Vec<(usize, String)>,
-    /// What policies failed at, by turn.
+    /// What policies failed at and which plans could not be made, by turn.
     pub(super) errors: Vec<(usize, String)>,
 }
 
@@ -105,7 +105,9 @@ impl Outcome {
         self.limit = self.limit.max(turn.limit);
         self.refused.extend(turn.refused.iter().map(|why| (turn.turn, why.clone())));
         self.errors.extend(turn.events.iter().filter_map(|event| match &event.what {
-            Happened::PolicyError { cause } => Some((turn.turn, cause.clone())),
+            Happened::PolicyError { cause } | Happened::CompressionError { cause, .. } => {
+                Some((turn.turn, cause.clone()))
+            }
             _ => None,
         }));
     }

@@ -19,6 +19,9 @@ use crate::flags::WindowFlags;
 use crate::journal;
 use crate::text::{counted, grouped, on_one_line};
 
+/// So many faults of a replay are named.
+const FAULTS: usize = 3;
+
 /// Runs the tests of policies, and plays a conversation with each
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome policy test ollm")]
@@ -87,6 +90,40 @@ impl Tested {
     }
 }
 
+impl Tested {
+    /// What went well, then what did not, a line each.
+    fn lines(&self, conversation: &str) -> (Vec<String>, Vec<String>) {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for test in &self.tests {
+            let line = test.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let place = format!("{}{line}", test.file);
+            match &test.failure {
+                Some(what) => {
+                    let what = what.strip_prefix(&format!("{place}: ")).unwrap_or(what);
+                    bad.push(on_one_line(&format!("{place} {}: {what}", test.name)));
+                }
+                None => good.push(format!("{place} {}", test.name)),
+            }
+        }
+        let faults = self.replay.faults();
+        if faults.is_empty() {
+            let Outcome { turns, compressions, limit, .. } = &self.replay;
+            let turns = counted(*turns as u64, "turn");
+            let compressions = counted(*compressions as u64, "compression");
+            let limit = grouped(*limit);
+            good.push(format!(
+                "replay of {conversation}: {turns}, {compressions}, none over {limit} tokens"
+            ));
+        }
+        let shown = faults.iter().take(FAULTS);
+        bad.extend(shown.map(|it| on_one_line(&format!("replay of {conversation}, {it}"))));
+        if let Some(more) = faults.len().checked_sub(FAULTS).filter(|more| *more > 0) {
+            bad.push(format!("replay of {conversation}, and {more} more"));
+        }
+        (good, bad)
+    }
+}
+
 impl Args {
     fn test(
         &self,
@@ -108,39 +145,16 @@ impl Args {
     fn show(&self, tested: &Tested, conversation: &str) -> Result<(), Fault> {
         let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
         let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
-        let Tested { policy, tests, replay } = tested;
-        let faults = replay.faults();
+        let (good, bad) = tested.lines(conversation);
         files::to_stdout(|out| {
-            if self.quiet && tested.failed() == 0 {
+            if self.quiet && bad.is_empty() {
                 return Ok(());
             }
-            writeln!(out, "{policy}")?;
-            for test in tests {
-                let line = test.line.map(|line| format!(":{line}")).unwrap_or_default();
-                let place = format!("{}{line}  {}", test.file, test.name);
-                let place = place.trim_end();
-                match &test.failure {
-                    Some(what) => {
-                        writeln!(out, "  {fail}fail{fail:#}  {place}: {}", on_one_line(what))?;
-                    }
-                    None if self.quiet => {}
-                    None => writeln!(out, "  {ok}ok{ok:#}    {place}")?,
-                }
+            writeln!(out, "{}", tested.policy)?;
+            for line in good.iter().filter(|_| !self.quiet) {
+                writeln!(out, "  {ok}ok{ok:#}    {line}")?;
             }
-            for fault in &faults {
-                let fault = on_one_line(fault);
-                writeln!(out, "  {fail}fail{fail:#}  replay of {conversation}, {fault}")?;
-            }
-            match faults.is_empty() && !self.quiet {
-                true => writeln!(
-                    out,
-                    "  {ok}ok{ok:#}    replay of {conversation}: {}, {}, none over {} tokens",
-                    counted(replay.turns as u64, "turn"),
-                    counted(replay.compressions as u64, "compression"),
-                    grouped(replay.limit)
-                ),
-                false => Ok(()),
-            }
+            bad.iter().try_for_each(|line| writeln!(out, "  {fail}fail{fail:#}  {line}"))
         })
     }
 }

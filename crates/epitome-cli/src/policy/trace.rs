@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::brief::words;
 use super::played::{Conversation, watched};
 use super::watcher::{Note, Said, Watcher, What};
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::files;
 use crate::flags::{self, Lines, WindowFlags};
 use crate::settings::{ProfileFlags, permitted};
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let watcher = Watcher::default();
     let setup = watched(Setup { profile, ..Setup::default() }, watcher.clone());
     let mut shown = false;
-    conversation.play(&setup, |turn| {
+    let outcome = conversation.play(&setup, |turn| {
         let notes = watcher.take();
         let is_over = args.turns.is_some_and(|turns| turns.are_before(turn.turn + 1));
         if args.turns.is_none_or(|turns| turns.hold(turn.turn)) {
@@ -100,11 +100,14 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         Ok(!is_over)
     })?;
     match (shown, args.hook) {
-        (false, Some(hook)) => Err(Fault::found(format!(
-            "{}: `{hook}` was not asked in these turns",
-            conversation.name
-        ))),
-        (false, None) => Err(Fault::usage(format!("{}: has no such turns", conversation.name))),
+        (false, Some(hook)) => {
+            fault::note(&format!("{}: `{hook}` was not asked in these turns", conversation.name));
+            Ok(())
+        }
+        (false, None) => {
+            let (name, last) = (&conversation.name, outcome.turns);
+            Err(Fault::usage(format!("{name}: has no such turns, the last is {last}")))
+        }
         (true, _) => Ok(()),
     }
 }
@@ -127,11 +130,14 @@ impl Args {
             }
             return files::is_read(files::line_to_stdout(&out));
         }
+        // Where nobody has an opinion there is little to read, unless that is what was asked for.
+        let told = |note: &&&Note| self.hook.is_some() || note.is_told();
+        let notes: Vec<_> = notes.iter().filter(told).copied().collect();
         if notes.is_empty() && events.is_empty() && refused.is_none() {
             return Ok(true);
         }
         let mut out = anstream::stdout().lock();
-        files::is_read(write(&mut out, turn, notes, events, refused).and_then(|()| out.flush()))
+        files::is_read(write(&mut out, turn, &notes, events, refused).and_then(|()| out.flush()))
     }
 }
 
@@ -147,6 +153,12 @@ fn write(
     for note in notes {
         let job = words(&Value::Object(note.job.clone()));
         line(out, 2, AnsiColor::Cyan.on_default(), note.hook, &job)?;
+        let silent = note.asked.iter().filter(|said| matches!(said.what, What::Passed(_)));
+        let silent: Vec<_> = silent.map(|said| plain(&said.policy)).collect();
+        if !silent.is_empty() {
+            let silent = format!("no opinion: {}", silent.join(", "));
+            line(out, 6, Style::new().dimmed(), "", &silent)?;
+        }
         for (at, said) in note.asked.iter().enumerate() {
             let last = at + 1 == note.asked.len();
             said_line(out, said, last && note.winner.as_deref() == Some(&*said.policy))?;
@@ -173,7 +185,7 @@ fn write(
 fn said_line(out: &mut dyn Write, said: &Said, won: bool) -> io::Result<()> {
     let (style, what) = match &said.what {
         What::Answer(answer) => (Style::new(), words(answer)),
-        What::Passed(_) => (Style::new().dimmed(), "no opinion".to_owned()),
+        What::Passed(_) => return Ok(()),
         What::Ask(id) => (AnsiColor::Yellow.on_default(), format!("asks a model: {id}")),
         What::Error(what) => (AnsiColor::Red.on_default(), format!("failed: {what}")),
     };
@@ -190,21 +202,22 @@ fn line(
     name: &str,
     what: &str,
 ) -> io::Result<()> {
-    let line = format!("{name:NAME$} {}", plain(&on_one_line(what)));
-    let line = clipped(line.trim_end(), output_width().saturating_sub(indent));
+    let what = plain(&on_one_line(what));
+    let line = if name.is_empty() { what } else { format!("{name:NAME$} {what}") };
+    let line = clipped(&line, output_width().saturating_sub(indent));
     writeln!(out, "{:indent$}{style}{line}{style:#}", "")
 }
 
 /// The name of an event, and what belongs to it.
 fn happened(event: &Event) -> (String, String) {
     let [before, after] = event.tokens;
-    let mut fields = match super::brief::answer(&event.what) {
-        Value::Object(fields) => fields,
+    let mut fields = match serde_json::to_value(&event.what) {
+        Ok(Value::Object(fields)) => fields,
         _ => Default::default(),
     };
-    let name = fields.remove("event").map(|name| words(&name)).unwrap_or_default();
+    let name = fields.shift_remove("event").map(|name| words(&name)).unwrap_or_default();
     // What was done is what was ordered, and stands above.
-    fields.remove("ops");
+    fields.shift_remove("ops");
     let tokens = if before == after { format!("{before}") } else { format!("{before} to {after}") };
     (name, format!("{tokens} tokens, {}", words(&Value::Object(fields))))
 }

@@ -41,6 +41,13 @@ pub(super) enum What {
     Error(String),
 }
 
+impl Note {
+    /// Whether anybody had something to say.
+    pub(super) fn is_told(&self) -> bool {
+        self.asked.iter().any(|said| !matches!(said.what, What::Passed(_)))
+    }
+}
+
 /// What was noted so far.
 #[derive(Clone, Default)]
 pub(super) struct Watcher(Arc<Mutex<Vec<Note>>>);
