@@ -59,6 +59,7 @@ impl Fault {
             Error::Conversion { .. } => Self::usage(error),
             Error::CannotFit { .. } => Self::cannot_fit(format!("{input}: {error}")),
             Error::Store(error) => Self::of_output(error),
+            Error::Policy(error) => error.into(),
             _ => Self::internal(format!("{input}: {error}; nothing was written")),
         }
     }
@@ -75,6 +76,7 @@ impl Fault {
     pub(crate) fn of(error: Error) -> Self {
         match error {
             Error::Store(error) => Self::of_store(&error),
+            Error::Policy(error) => error.into(),
             Error::NoSessions
             | Error::NoEntry { .. }
             | Error::ManyEntries { .. }

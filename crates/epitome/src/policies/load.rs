@@ -183,7 +183,7 @@ impl Policies {
                     LoadCause::Options(_) => wrong_option(engine, policy, counter),
                     _ => None,
                 };
-                options.unwrap_or_else(|| Problem::new(policy.place(), error.to_string()))
+                options.unwrap_or_else(|| placed(policy, &error.cause.to_string()))
             })
         };
         let mut loaded = load(policy.options())?;
@@ -259,6 +259,19 @@ fn wrong_option(
         let expected = option.check(value).err()?;
         Some(Problem::new(place, format!("`{key}` is {value}; {expected}")))
     })
+}
+
+/// What is wrong with a policy, at the line that its text names where it names one.
+fn placed(policy: &PolicyRef, what: &str) -> Problem {
+    let (Some(folder), Some((at, rest))) = (policy.folder(), what.split_once(": ")) else {
+        return Problem::new(policy.place(), what);
+    };
+    match at.split_once(".lua:") {
+        Some((file, _)) if folder.join(format!("{file}.lua")).is_file() => {
+            Problem::new(folder.join(at).display().to_string(), rest)
+        }
+        _ => Problem::new(policy.place(), what),
+    }
 }
 
 /// A policy does not have this option.

@@ -216,7 +216,7 @@ fn nothing_runs_before_it_is_asked_for() {
     assert!(profile.config().starts_with("b3:"));
     assert!(profile.permitted().is_ok());
     let error = profile.load(&counter()).unwrap_err().to_string();
-    assert!(error.contains("policy.lua:") && error.contains("team"), "{error}");
+    assert!(error.contains("/team/policy.lua:3: Expected"), "{error}");
 }
 
 #[test]
