@@ -25,8 +25,11 @@ use crate::strict;
 use crate::watchdog::{Watchdog, Watched};
 use crate::write::to_lua;
 
-/// What is left of a virtual machine's memory before it is swept after a call.
+/// A machine is swept after a call when it holds more than this part of what it may.
 const SWEPT_ABOVE: usize = 4;
+
+/// The largest memo, in bytes of JSON: it is written down whenever it changes.
+const MOST_MEMO: usize = 256 << 10;
 
 /// What every answer may be instead of an answer: a question for a model.
 pub(crate) static ASK: TableShape = TableShape {
@@ -262,6 +265,9 @@ fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<Stri
     let json = read_any(&Value::Table(notes.clone()))
         .map_err(|misfit| misfit.in_field("memo").in_field("job").to_string())?;
     let memo = json.to_string();
+    if memo.len() > MOST_MEMO {
+        return Err(format!("{} bytes in `job.memo`: at most {MOST_MEMO} are kept", memo.len()));
+    }
     Ok((before != Some(&*memo)).then_some(memo))
 }
 

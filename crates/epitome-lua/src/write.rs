@@ -3,10 +3,12 @@
 //! Invariant: what is not there is `nil`; lists are made in one step, so that a job with columns of
 //! hundreds of messages costs little. Called with jobs, options, memos and answers of others.
 
+use std::cell::{Cell, RefCell};
+
 use mlua::serde::{SerializeOptions, Serializer as Plain};
-use mlua::{Error, Lua, Result, Table, Value};
+use mlua::{Error, Lua, LuaString, Result, Table, Value};
 use serde::Serialize;
-use serde::ser::{self, Serializer as _};
+use serde::ser;
 
 const OPTIONS: SerializeOptions = SerializeOptions::new()
     .set_array_metatable(false)
@@ -15,13 +17,44 @@ const OPTIONS: SerializeOptions = SerializeOptions::new()
 
 /// Data as a Lua value.
 pub(crate) fn to_lua(lua: &Lua, data: &(impl Serialize + ?Sized)) -> Result<Value> {
-    data.serialize(Writer { lua })
+    data.serialize(Writer { lua, words: None })
+}
+
+/// The longest text that is taken for a word, in bytes.
+const LONGEST_WORD: usize = 16;
+/// How many different words of a list are made only once.
+const MOST_WORDS: usize = 8;
+
+/// The words of a list: columns say few different ones, hundreds of times.
+#[derive(Default)]
+struct Words {
+    known: RefCell<Vec<(String, LuaString)>>,
+    /// The one that was written last, in the place of a value.
+    said: Cell<Option<usize>>,
+}
+
+impl Words {
+    /// Says a word instead of making a text of it; whether it could.
+    fn say(&self, lua: &Lua, text: &str) -> Result<bool> {
+        let mut known = self.known.borrow_mut();
+        let at = known.iter().position(|(word, _)| word == text);
+        if at.is_none() && (text.len() > LONGEST_WORD || known.len() == MOST_WORDS) {
+            return Ok(false);
+        }
+        if at.is_none() {
+            known.push((text.to_owned(), lua.create_string(text)?));
+        }
+        self.said.set(at.or(Some(known.len() - 1)));
+        Ok(true)
+    }
 }
 
 /// Makes lists and tables; what else there is, mlua makes.
 #[derive(Clone, Copy)]
 struct Writer<'l> {
     lua: &'l Lua,
+    /// Those of the list whose element this is.
+    words: Option<&'l Words>,
 }
 
 impl<'l> Writer<'l> {
@@ -30,10 +63,10 @@ impl<'l> Writer<'l> {
     }
 }
 
-macro_rules! plain {
+macro_rules! whole {
     ($($method:ident($type:ty)),+ $(,)?) => {
         $(fn $method(self, value: $type) -> Result<Value> {
-            self.plain().$method(value)
+            Ok(Value::Integer(value.into()))
         })+
     };
 }
@@ -49,11 +82,47 @@ impl<'l> ser::Serializer for Writer<'l> {
     type SerializeStruct = Named<'l>;
     type SerializeStructVariant = <Plain<'l> as ser::Serializer>::SerializeStructVariant;
 
-    plain! {
-        serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32),
-        serialize_i64(i64), serialize_u8(u8), serialize_u16(u16), serialize_u32(u32),
-        serialize_u64(u64), serialize_f32(f32), serialize_f64(f64), serialize_char(char),
-        serialize_str(&str), serialize_bytes(&[u8]), serialize_unit_struct(&'static str),
+    whole! {
+        serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
+        serialize_u8(u8), serialize_u16(u16), serialize_u32(u32),
+    }
+
+    fn serialize_u64(self, value: u64) -> Result<Value> {
+        // Lua's numbers hold no more than 2^53 exactly; nothing that is counted comes near.
+        Ok(i64::try_from(value).map_or(Value::Number(value as f64), Value::Integer))
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<Value> {
+        self.serialize_f64(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<Value> {
+        Ok(Value::Number(value))
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<Value> {
+        Ok(Value::Boolean(value))
+    }
+
+    fn serialize_char(self, value: char) -> Result<Value> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<Value> {
+        if let Some(words) = self.words
+            && words.say(self.lua, value)?
+        {
+            return Ok(Value::Nil);
+        }
+        self.lua.create_string(value).map(Value::String)
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<Value> {
+        self.lua.create_string(value).map(Value::String)
+    }
+
+    fn serialize_unit_struct(self, _: &str) -> Result<Value> {
+        Ok(Value::Nil)
     }
 
     fn serialize_none(self) -> Result<Value> {
@@ -84,12 +153,13 @@ impl<'l> ser::Serializer for Writer<'l> {
         value: &T,
     ) -> Result<Value> {
         let table = self.lua.create_table()?;
-        table.raw_set(variant, value.serialize(self)?)?;
+        table.raw_set(variant, to_lua(self.lua, value)?)?;
         Ok(Value::Table(table))
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<List<'l>> {
-        Ok(List { writer: self, items: Vec::with_capacity(length.unwrap_or_default()) })
+        let items = Vec::with_capacity(length.unwrap_or_default());
+        Ok(List { lua: self.lua, items, words: Words::default() })
     }
 
     fn serialize_tuple(self, length: usize) -> Result<List<'l>> {
@@ -112,7 +182,7 @@ impl<'l> ser::Serializer for Writer<'l> {
 
     fn serialize_map(self, length: Option<usize>) -> Result<Named<'l>> {
         let table = self.lua.create_table_with_capacity(0, length.unwrap_or_default())?;
-        Ok(Named { writer: self, table, key: Value::Nil })
+        Ok(Named { lua: self.lua, table, key: Value::Nil })
     }
 
     fn serialize_struct(self, _: &str, length: usize) -> Result<Named<'l>> {
@@ -131,8 +201,14 @@ impl<'l> ser::Serializer for Writer<'l> {
 }
 
 struct List<'l> {
-    writer: Writer<'l>,
-    items: Vec<Value>,
+    lua: &'l Lua,
+    items: Vec<Item>,
+    words: Words,
+}
+
+enum Item {
+    Value(Value),
+    Word(usize),
 }
 
 impl ser::SerializeSeq for List<'_> {
@@ -140,12 +216,28 @@ impl ser::SerializeSeq for List<'_> {
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        self.items.push(value.serialize(self.writer)?);
+        let written = value.serialize(Writer { lua: self.lua, words: Some(&self.words) })?;
+        self.items.push(self.words.said.take().map_or(Item::Value(written), Item::Word));
         Ok(())
     }
 
     fn end(self) -> Result<Value> {
-        self.writer.lua.create_sequence_from(self.items).map(Value::Table)
+        let known = self.words.known.into_inner();
+        let word = |item: &Item| match item {
+            Item::Word(at) => Some(&known[*at].1),
+            Item::Value(_) => None,
+        };
+        // A list of nothing but words needs no value for each.
+        let list = match self.items.iter().map(word).collect::<Option<Vec<&LuaString>>>() {
+            Some(words) => self.lua.create_sequence_from(words)?,
+            None => {
+                self.lua.create_sequence_from(self.items.into_iter().map(|item| match item {
+                    Item::Word(at) => Value::String(known[at].1.clone()),
+                    Item::Value(value) => value,
+                }))?
+            }
+        };
+        Ok(Value::Table(list))
     }
 }
 
@@ -176,7 +268,7 @@ impl ser::SerializeTupleStruct for List<'_> {
 }
 
 struct Named<'l> {
-    writer: Writer<'l>,
+    lua: &'l Lua,
     table: Table,
     key: Value,
 }
@@ -186,12 +278,12 @@ impl ser::SerializeMap for Named<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
-        self.key = key.serialize(self.writer)?;
+        self.key = to_lua(self.lua, key)?;
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        self.table.raw_set(&self.key, value.serialize(self.writer)?)
+        self.table.raw_set(&self.key, to_lua(self.lua, value)?)
     }
 
     fn end(self) -> Result<Value> {
@@ -208,7 +300,7 @@ impl ser::SerializeStruct for Named<'_> {
         name: &'static str,
         value: &T,
     ) -> Result<()> {
-        self.table.raw_set(name, value.serialize(self.writer)?)
+        self.table.raw_set(name, to_lua(self.lua, value)?)
     }
 
     fn end(self) -> Result<Value> {
@@ -247,6 +339,7 @@ mod tests {
     struct All {
         list: Vec<u64>,
         words: [&'static str; 2],
+        mixed: Vec<Option<&'static str>>,
         tagged: Tagged,
         outer: Vec<Outer>,
         map: BTreeMap<&'static str, i64>,
@@ -260,6 +353,12 @@ mod tests {
         let all = All {
             list: vec![1, 2],
             words: ["a", "b"],
+            mixed: vec![
+                Some(""),
+                Some("a long text, of which no word is made"),
+                Some("a"),
+                Some("a"),
+            ],
             tagged: Tagged::One(inner()),
             outer: vec![
                 Outer::Plain,
@@ -274,6 +373,7 @@ mod tests {
         let written = to_lua(&lua, &all).unwrap();
         let expected = concat!(
             r#"{"list":[1,2],"map":{"x":-1},"#,
+            r#""mixed":["","a long text, of which no word is made","a","a"],"#,
             r#""outer":["Plain",{"Newtype":1},{"Struct":{"a":true}},{"Tuple":[1,0.5]}],"#,
             r#""tagged":{"op":"one","word":"w"},"word":"w","words":["a","b"]}"#,
         );

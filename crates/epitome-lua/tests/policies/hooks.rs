@@ -165,6 +165,14 @@ fn a_memo_that_is_not_touched_is_not_written() {
     assert!(chain.memos().is_empty());
 }
 
+#[test]
+fn a_memo_is_small() {
+    let (opinion, error) = trigger("job.memo.log = ('x'):rep(300000) return false");
+    assert_eq!(opinion, Ok(None));
+    let expected = "noted 300010 bytes in `job.memo`: at most 262144 are kept";
+    assert!(error.ends_with(expected), "{error}");
+}
+
 struct Said(Vec<&'static str>);
 
 impl Texts for Said {
