@@ -203,7 +203,7 @@ fn options_that_cannot_be_used_are_named_where_they_are_set() {
 #[test]
 fn tests_that_fail_are_named() {
     let place = talk();
-    done(&place, "policy new team --from ollm -q");
+    done(&place, "policy new team -q");
     // The test asks for half of the bound, and the replay notices that it is none.
     edit(&place, "bounds.soft =", "bounds.sotf =");
     check("a_policy_that_errs", &said(&place, &["policy test team --recording talk.json"]));

@@ -266,7 +266,8 @@ fn placed(policy: &PolicyRef, what: &str) -> Problem {
     let (Some(folder), Some((at, rest))) = (policy.folder(), what.split_once(": ")) else {
         return Problem::new(policy.place(), what);
     };
-    match at.split_once(".lua:") {
+    // With a line behind it or without.
+    match at.split_once(".lua") {
         Some((file, _)) if folder.join(format!("{file}.lua")).is_file() => {
             Problem::new(folder.join(at).display().to_string(), rest)
         }
