@@ -36,6 +36,8 @@ pub struct Setup {
     pub clock: Option<Clock>,
     /// Watches the policies while they are asked.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Whether files of policies that change meanwhile are taken up.
+    pub watched: bool,
 }
 
 impl Setup {
@@ -51,8 +53,18 @@ impl Setup {
 
     /// A session in the making, for requests in this format.
     pub(crate) fn builder(&self, format: Format) -> Builder {
-        let Self { profile, window, target, model, style, keep_recent, prices: _, clock, tracer } =
-            self;
+        let Self {
+            profile,
+            window,
+            target,
+            model,
+            style,
+            keep_recent,
+            prices: _,
+            clock,
+            tracer,
+            watched,
+        } = self;
         let mut builder = Compressor::builder()
             .profile(profile.clone())
             .window(*window)
@@ -69,6 +81,9 @@ impl Setup {
         }
         if let Some(clock) = clock.clone() {
             builder = builder.clock(move || clock());
+        }
+        if *watched {
+            builder = builder.watch();
         }
         if let Some(tracer) = tracer.clone() {
             builder = builder.tracer(tracer);

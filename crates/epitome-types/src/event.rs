@@ -69,7 +69,14 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
-    /// A policy failed; another one answered.
+    /// A policy's files changed, and what they say now is in force.
+    PolicyReloaded {
+        /// The policy.
+        policy: String,
+        /// The number of the generation, counted from 1.
+        generation: u64,
+    },
+    /// A policy failed and another one answered, or its files changed and cannot be used.
     PolicyError {
         /// What went wrong, where, and what was expected.
         cause: String,

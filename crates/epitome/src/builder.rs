@@ -49,6 +49,7 @@ pub struct Builder {
     pub(crate) llm: Option<Arc<dyn Model>>,
     pub(crate) mode: Option<String>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
+    pub(crate) watched: bool,
     pub(crate) listeners: Vec<Listener>,
 }
 
@@ -69,6 +70,7 @@ impl Default for Builder {
             llm: None,
             mode: None,
             tracer: None,
+            watched: false,
             listeners: Vec::new(),
         }
     }
@@ -199,6 +201,13 @@ impl Builder {
         self
     }
 
+    /// Has a session take up files of its policies that change while it goes on, and tell of it.
+    #[must_use]
+    pub fn watch(mut self) -> Self {
+        self.watched = true;
+        self
+    }
+
     /// Tells the host what happens to a session, as soon as a prompt is made; the prompt brings the
     /// same events. Every listener is told.
     #[must_use]
@@ -246,7 +255,7 @@ impl Builder {
     ) -> Result<Council, ConfigError> {
         let mut policies = self.policies.clone();
         let loaded = self.profile.load(counter)?;
-        policies.extend(loaded.live());
+        policies.extend(loaded.current());
         policies.push(Arc::new(self.profile.last()));
         let chain = Chain::new(policies, memos).traced(self.tracer.clone());
         for Problem { place, what } in loaded.left_out() {

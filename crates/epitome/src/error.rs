@@ -5,6 +5,7 @@
 
 use crate::config::ConfigError;
 use epitome_kernel::{PlanError, StoreError};
+use epitome_lua::WatchError;
 use epitome_plan::Floor;
 use epitome_types::{Budget, Unit};
 use epitome_wire::{Format, Violation, WireError};
@@ -106,6 +107,9 @@ pub enum Error {
     /// A policy of the profile may not run, or cannot be loaded.
     #[error(transparent)]
     Policy(#[from] ConfigError),
+    /// The files of the policies cannot be watched.
+    #[error(transparent)]
+    Watch(WatchError),
     /// The store did not keep what was to leave.
     #[error(transparent)]
     Store(#[from] StoreError),

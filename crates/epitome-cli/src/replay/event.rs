@@ -111,9 +111,10 @@ fn what(event: &Event) -> (AnsiColor, String) {
             let saved = grouped(*saved);
             (AnsiColor::Green, format!("checkpoint {id} stands for {count} others: {saved} saved"))
         }
-        Happened::PolicyError { cause } => {
-            (AnsiColor::Red, format!("policy failed, another one answered: {}", on_one_line(cause)))
+        Happened::PolicyReloaded { policy, generation } => {
+            (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
         }
+        Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
         Happened::PolicyWarning { policy, text } => {
             (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
         }

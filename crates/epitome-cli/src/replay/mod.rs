@@ -143,7 +143,9 @@ impl Args {
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
         let profile = settings::permitted(config.chosen()?)?;
         let prices = settings::prices(config)?;
-        Ok(Setup { profile, target, prices, ..Setup::default() })
+        // Only who waits between turns has the time to change anything.
+        let watched = self.pace > 0;
+        Ok(Setup { profile, target, prices, watched, ..Setup::default() })
     }
 
     /// The first turn that is played.

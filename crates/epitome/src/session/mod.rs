@@ -15,6 +15,7 @@ mod prompt;
 mod push;
 mod pushed;
 mod redact;
+mod reload;
 mod snapshot;
 mod state;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use undo::Compressions;
 
 use crate::builder::Builder;
 use pushed::Pushed;
+use reload::Reloads;
 use state::State;
 
 /// The session of a conversation that named none and is not known from before.
@@ -58,6 +60,7 @@ pub struct Session {
     asked: bool,
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
+    reloads: Option<Reloads>,
     state: State,
     given: Given,
 }
@@ -92,6 +95,7 @@ impl Session {
             counter,
             asked,
             said,
+            reloads: None,
             state,
             given: Given::default(),
         }

@@ -15,26 +15,28 @@ use epitome_types::{Entry, Happened, Mark, Speaker};
 use super::Session;
 use super::compress::{Brief, Ground};
 use super::events::Events;
+use super::reload::Reloads;
 use super::state::{Chained, Incoming, State};
 use crate::Error;
 use crate::council::Council;
 use crate::facts::speaker;
 
 impl Session {
-    /// The policies with their notes on a session; these are read once.
+    /// The policies in their newest generation, which this request keeps, with their notes on the
+    /// session; these are read once.
     pub(crate) fn council(
-        &self,
+        &mut self,
         state: &mut State,
         name: &str,
         incoming: &Incoming,
         counter: &Arc<dyn Counter>,
     ) -> Result<Council, Error> {
-        if let Some(known) = state.chain.as_ref().filter(|known| known.session == name) {
-            let chain = known.chain.clone();
-            return Ok(Council { chain, model: self.settings.llm.clone() });
+        if self.settings.watched && self.reloads.is_none() {
+            self.reloads = Some(Reloads::watch(&self.settings.profile.load(counter)?)?);
         }
-        let recorded = match incoming.recorded {
-            0 => BTreeMap::new(),
+        let recorded = match &state.chain {
+            Some(known) if known.session == name => known.recorded.clone(),
+            _ if incoming.recorded == 0 => BTreeMap::new(),
             _ => self.memos(name)?,
         };
         let council = self.settings.council(counter, recorded.clone())?;
@@ -132,6 +134,9 @@ impl Session {
         let budgets = brief.budgets.clone();
         let mut job = StatusJob { common: common.clone(), used, budgets };
         let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
+        for reloaded in self.reloads.iter().flat_map(Reloads::take) {
+            events.add([size; 2], reloaded);
+        }
         for event in events.so_far().to_vec() {
             let mut job = EventJob { common: common.clone(), event };
             brief.council.ask(&mut job, |rest, job| rest.on_event(job)).await;
