@@ -54,6 +54,37 @@ impl Facts {
         out
     }
 
+    /// The facts one by one: what people order first, then errors, paths and identifiers.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let Self { constraints, paths, errors, identifiers } = self;
+        [constraints, errors, paths, identifiers].into_iter().flatten().map(String::as_str)
+    }
+
+    /// The facts that `keeps` says yes to, asked in the order of [`Facts::iter`].
+    #[must_use]
+    pub fn filter(self, mut keeps: impl FnMut(&str) -> bool) -> Self {
+        let mut kept =
+            |facts: BTreeSet<String>| facts.into_iter().filter(|one| keeps(one)).collect();
+        let Self { constraints, paths, errors, identifiers } = self;
+        let (constraints, errors) = (kept(constraints), kept(errors));
+        Self { constraints, errors, paths: kept(paths), identifiers: kept(identifiers) }
+    }
+
+    /// The facts that stand in none of these entries.
+    #[must_use]
+    pub fn lost(&self, entries: &[&Entry]) -> Self {
+        let held = Held::of(entries.iter().map(|entry| said(entry)));
+        let lost = |facts: &BTreeSet<String>, holds: fn(&Held, &str) -> bool| {
+            facts.iter().filter(|fact| !holds(&held, fact)).cloned().collect()
+        };
+        Self {
+            constraints: lost(&self.constraints, Held::says),
+            paths: lost(&self.paths, Held::names),
+            errors: lost(&self.errors, Held::names),
+            identifiers: lost(&self.identifiers, Held::names),
+        }
+    }
+
     /// How many of the facts stand in a prompt, and how many of the others a search can find.
     pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> MustKeep {
         let prompt = Held::of(prompt.iter().map(|entry| said(entry)));
@@ -181,5 +212,15 @@ mod tests {
         assert_eq!((kept.constraints, kept.paths, kept.errors), ([0, 1], [0, 1], [0, 1]));
         assert_eq!((kept.identifiers, kept.recallable), ([1, 1], 1));
         assert_eq!(facts.kept(&all, &[]).constraints, [1, 1]);
+        let lost = facts.lost(&all[2..]);
+        let expected = ["Never touch src/main.rs.", "ValueError", "src/main.rs"];
+        assert_eq!(lost.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(facts.lost(&all), Facts::default());
+        let mut asked = 0;
+        let short = lost.filter(|fact| {
+            asked += fact.len();
+            asked <= 40
+        });
+        assert_eq!(short.iter().collect::<Vec<_>>(), &expected[..2]);
     }
 }

@@ -50,6 +50,9 @@ pub struct PolicyError {
 
 /// A job, whichever hook it belongs to.
 pub trait Asked {
+    /// The hook's name.
+    const HOOK: &'static str;
+
     /// What every job says.
     fn common_mut(&mut self) -> &mut Common;
 }
@@ -121,6 +124,8 @@ macro_rules! hooks {
         }
 
         $(impl $(<$life>)? Asked for $job $(<$life>)? {
+            const HOOK: &'static str = stringify!($hook);
+
             fn common_mut(&mut self) -> &mut Common {
                 &mut self.common
             }
@@ -258,7 +263,7 @@ impl Chain {
         self.notes().memos.clone()
     }
 
-    /// The policy that answered a hook last.
+    /// The policy that answered a hook last, or had a model asked for it.
     pub fn winner(&self, hook: &str) -> Option<String> {
         self.notes().winners.get(hook).cloned()
     }
@@ -271,6 +276,10 @@ impl Chain {
     /// The errors since this was last called.
     pub fn take_errors(&self) -> Vec<PolicyError> {
         std::mem::take(&mut self.notes().errors)
+    }
+
+    fn won(&self, hook: &'static str, policy: &str) {
+        self.notes().winners.insert(hook, policy.to_owned());
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -301,12 +310,14 @@ impl Rest<'_> {
             }
             match opinion {
                 Ok(Some(answer)) if !everybody => {
-                    let winner = policy.name().to_owned();
-                    self.chain.notes().winners.insert(job.hook(), winner);
+                    self.chain.won(job.hook(), policy.name());
                     return Ok(Some(answer));
                 }
                 Ok(_) => {}
-                Err(Halt::Ask(ask)) => return Err(Halt::Ask(ask)),
+                Err(Halt::Ask(ask)) => {
+                    self.chain.won(job.hook(), policy.name());
+                    return Err(Halt::Ask(ask));
+                }
                 Err(Halt::Error(error)) => self.chain.notes().errors.push(error),
             }
         }
@@ -395,6 +406,7 @@ mod tests {
             Err(Halt::Ask(ModelAsk { id, system: None, user, max_tokens: None }))
         });
         check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(ask)), &[]);
+        assert_eq!(BudgetsJob::HOOK, "budgets");
     }
 
     #[test]

@@ -4,10 +4,12 @@
 
 mod chat;
 mod count;
+mod model;
 mod random;
 mod summarize;
 
 pub use chat::{Chat, chat};
 pub use count::FixedCounter;
+pub use model::ScriptedModel;
 pub use random::{conversation, words};
 pub use summarize::{Script, ScriptedSummarizer, now};

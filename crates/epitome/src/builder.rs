@@ -180,7 +180,9 @@ impl Builder {
         self
     }
 
-    /// The language model that policies may ask. Without one none is asked.
+    /// The language model that policies may ask, and that writes the checkpoints where a policy
+    /// words the question (`prompt`). Where it fails the summarisers write them. Without one none
+    /// is asked.
     #[must_use]
     pub fn llm(mut self, model: impl Model + 'static) -> Self {
         self.llm = Some(Arc::new(model));

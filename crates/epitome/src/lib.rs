@@ -45,6 +45,7 @@ mod request;
 mod session;
 mod single;
 mod target;
+mod writer;
 
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
@@ -53,8 +54,8 @@ pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
-    ModelAsk, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store, StoreError, Summarizer,
-    SummaryError, SummaryJob, Thread, Tracer, View, apply,
+    Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
+    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, View, apply,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,

@@ -16,6 +16,7 @@ use epitome_types::hook::{
 use epitome_types::{Budget, Cause, EntryId, Happened, Plan, Skip, Unit};
 
 use crate::council::Council;
+use crate::writer::{Seconded, Writer};
 
 /// A checkpoint in the prompt, with the entries that it stands for.
 pub(crate) type Known = (Vec<EntryId>, Standing);
@@ -60,6 +61,8 @@ pub(crate) struct Told {
     pub(crate) happened: Vec<Happened>,
     /// What a policy pinned, and which.
     pub(crate) pins: Vec<(EntryId, String)>,
+    /// How far the summaries can be relied on, where a policy said so.
+    pub(crate) confidence: Option<f64>,
 }
 
 /// What is made where nobody says anything: the kernel's own way.
@@ -113,6 +116,38 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         told: &mut Told,
     ) -> Planned<'t> {
+        let writer = self.writer(orders);
+        let model = writer.iter().map(|writer| writer as &dyn Summarizer);
+        let summarizers: Vec<_> = model.chain(self.summarizers.iter().copied()).collect();
+        let planned = self.made(orders, options, attempts, &summarizers, told).await;
+        if let (Some(writer), Planned::Made(made)) = (&writer, &planned) {
+            told.confidence = writer.seconded.confidence(&made.plan);
+        }
+        planned
+    }
+
+    /// The model, where there is one. What it writes is measured in its own unit only.
+    fn writer<'w>(&'w self, orders: &'w Orders) -> Option<Writer<'w>> {
+        let model = self.council.model.as_deref().filter(|_| self.most.unit == Unit::Tokens)?;
+        Some(Writer {
+            council: self.council,
+            model,
+            common: self.common,
+            orders,
+            checkpoints: &self.checkpoints,
+            inner: *self.summarizers.first()?,
+            seconded: Seconded::default(),
+        })
+    }
+
+    async fn made(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        summarizers: &[&dyn Summarizer],
+        told: &mut Told,
+    ) -> Planned<'t> {
         let mut aims = orders.ops.iter().filter(|op| !matches!(op, Order::Pin(_) | Order::Warn(_)));
         match (aims.next(), aims.next()) {
             (None, _) if self.cause != Cause::Hard => {
@@ -122,9 +157,9 @@ impl<'t> Planning<'_, 't> {
             (Some(Order::Fit(fit)), None) => {
                 let most = fit.most.map(|most| Budget { unit: Unit::Tokens, most });
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
-                return self.fit(options, &attempts).await;
+                return self.fit(options, &attempts, summarizers).await;
             }
-            _ => match self.ordered(orders, options).await {
+            _ => match self.ordered(orders, options, summarizers).await {
                 Ok(Outcome::Compressed(compressed)) => return Planned::Made(compressed),
                 Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
                     return Planned::Skipped(Skip::NothingToCompress);
@@ -134,7 +169,7 @@ impl<'t> Planning<'_, 't> {
                 Ok(_) => {}
             },
         }
-        self.fit(options, attempts).await
+        self.fit(options, attempts, summarizers).await
     }
 
     /// What a policy ordered, with the ageing that belongs to it.
@@ -142,16 +177,17 @@ impl<'t> Planning<'_, 't> {
         &self,
         orders: &Orders,
         options: &'t CompressOptions,
+        summarizers: &[&dyn Summarizer],
     ) -> Result<Outcome<'t>, OrderError> {
-        let asked: Vec<_> =
-            orders.ops.iter().filter(|op| !matches!(op, Order::Pin(_))).cloned().collect();
+        let told = |op: &Order| matches!(op, Order::Pin(_) | Order::Warn(_));
+        let asked: Vec<_> = orders.ops.iter().filter(|op| !told(op)).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
         let mut assembly = Assembly::new(
             self.thread,
             options,
             self.most,
             self.counter,
-            self.summarizers.len(),
+            summarizers.len(),
             self.standing.clone(),
             &orders,
         )?;
@@ -163,7 +199,7 @@ impl<'t> Planning<'_, 't> {
         if let Some(ageings) = self.council.ask(&mut job, |rest, job| rest.age(job)).await {
             assembly.age(&ageings)?;
         }
-        Ok(assemble(assembly, self.thread, options, self.summarizers).await)
+        Ok(assemble(assembly, self.thread, options, summarizers).await)
     }
 
     /// The checkpoints as the orders leave them; ages count this compression.
@@ -191,9 +227,14 @@ impl<'t> Planning<'_, 't> {
     }
 
     /// The kernel's own way, down the ladder of the options.
-    async fn fit(&self, options: &'t CompressOptions, attempts: &[Budget]) -> Planned<'t> {
+    async fn fit(
+        &self,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        summarizers: &[&dyn Summarizer],
+    ) -> Planned<'t> {
         for (at, &budget) in attempts.iter().enumerate() {
-            let made = compress(self.thread, options, budget, self.counter, self.summarizers).await;
+            let made = compress(self.thread, options, budget, self.counter, summarizers).await;
             match made {
                 Outcome::Compressed(compressed) => return Planned::Made(compressed),
                 Outcome::CannotFit { .. } if at + 1 < attempts.len() => {}

@@ -147,7 +147,8 @@ impl Session {
                     let Some(epoch) = made else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let snapshot = orders.snapshot;
-                    return Ok(Some(self.proposal(ground, *compressed, epoch, snapshot)));
+                    let told = (snapshot, told.confidence);
+                    return Ok(Some(self.proposal(ground, *compressed, epoch, told)));
                 }
                 // The window forces it; that it brings little is no news.
                 Some(Skip::Stalled) if due.cause == Cause::Hard => return Ok(None),
@@ -249,20 +250,22 @@ impl Session {
         ground: &Ground<'_>,
         compressed: Compressed<'_>,
         mut epoch: Epoch,
-        snapshot: Option<bool>,
+        (snapshot, confidence): (Option<bool>, Option<f64>),
     ) -> Proposal {
         let mut departure = compressed.departure;
         let sent = compressed.view.entries();
         let [all, sent] =
             [ground.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        epoch.confidence = share(Facts::of(&all).kept(&sent, &departure.passages));
+        let kept = share(Facts::of(&all).kept(&sent, &departure.passages));
+        epoch.confidence = kept.min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
         ground.at.clone_into(&mut epoch.at);
         self.departing(&mut departure, ground.name);
         self.redaction.plan(&mut epoch.plan);
         epoch.id = epoch.hash();
-        Proposal { epoch, departure, ops: compressed.ops, beside: compressed.events, snapshot }
+        let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
+        Proposal { epoch, departure, ops: compressed.ops, beside: beside.collect(), snapshot }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
@@ -308,6 +311,12 @@ impl Session {
         state.lineage.extend([Recorded { epoch, undone: false }]);
         Ok(true)
     }
+}
+
+/// A summary that came to nothing; another one was made.
+fn unwritten(cause: String) -> Happened {
+    let remedy = "the next summariser was asked in its place".to_owned();
+    Happened::CompressionError { stage: "summary", cause, remedy }
 }
 
 /// The share of facts that are still in the prompt.

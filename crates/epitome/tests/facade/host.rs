@@ -11,7 +11,7 @@ use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 use serde_json::{Value, json};
 
 /// A conversation about files, `turns` questions with a call, its result and an answer each.
-fn conversation(turns: usize) -> Value {
+pub(crate) fn conversation(turns: usize) -> Value {
     let mut messages = vec![json!({"role": "system", "content": "You repair pipelines."})];
     for turn in 0..turns {
         let id = format!("call_{turn}");
@@ -32,7 +32,7 @@ fn conversation(turns: usize) -> Value {
     Value::Array(messages)
 }
 
-fn bytes(conversation: &Value) -> Vec<u8> {
+pub(crate) fn bytes(conversation: &Value) -> Vec<u8> {
     serde_json::to_vec(conversation).unwrap()
 }
 

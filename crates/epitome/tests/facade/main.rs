@@ -2,3 +2,11 @@
 
 #[cfg(test)]
 mod host;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod plan;
+#[cfg(test)]
+mod policy;
+#[cfg(test)]
+mod talk;

@@ -1,0 +1,264 @@
+//! Checkpoints that a language model writes.
+
+use std::sync::{Arc, Mutex};
+
+use epitome::types::hook::{
+    AgeOrder, FoldUser, Line, Merge, Order, Orders, Place, Prompt, Rejected, Seconded, Summarize,
+    Verify,
+};
+use epitome::{Answer, Halt, Job, Keeper, Memory, ModelAsk, Opinion, Profile, Rest, Target};
+use epitome_testkit::{ScriptedModel, now};
+
+use crate::host::{bytes, conversation};
+use crate::talk::{By, Talk, builder, errors, text, texts};
+
+const WORDED: &str = "Keep:\n{must_keep}\nTold:\n{conversation}";
+
+fn worded() -> Answer {
+    let user = WORDED.to_owned();
+    let system = Some("You sum up.".to_owned());
+    Answer::Prompt(Prompt { style: Line::Separate, system, user, max_tokens: None, sections: None })
+}
+
+/// Has the model write the checkpoints.
+fn asks(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    Ok(matches!(job, Job::Prompt(_)).then(worded))
+}
+
+/// Has the model write, and judges what it wrote.
+fn judging(verdict: Verify) -> impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> {
+    move |job, _| {
+        Ok(match job {
+            Job::Prompt(_) => Some(worded()),
+            Job::Verify(_) => Some(Answer::Verify(verdict.clone())),
+            _ => None,
+        })
+    }
+}
+
+/// A talk that fills half of its window.
+fn talk(
+    model: &ScriptedModel,
+    policy: impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> + Send + Sync + 'static,
+) -> Talk {
+    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", policy)));
+    talk.say("user", "Never touch src/main.rs, it is frozen.");
+    talk.chat(20);
+    talk
+}
+
+#[test]
+fn a_policy_words_the_question_and_the_model_answers() {
+    let model = ScriptedModel::saying(&["All was said. src/main.rs stays."]);
+    let mut talk = talk(&model, asks);
+    let prompt = talk.compressed();
+    assert_eq!(errors(&prompt), [""; 0]);
+    let summary = texts(&prompt).into_iter().find(|one| one.ends_with("src/main.rs stays."));
+    assert!(summary.is_some(), "{}", text(&prompt));
+    let asked = model.asked();
+    assert_eq!(asked.len(), 1);
+    let ModelAsk { system, user, max_tokens, .. } = &asked[0];
+    assert_eq!(system.as_deref(), Some("You sum up."));
+    assert!(user.starts_with("Keep:\n- Never touch src/main.rs, it is frozen.\n"), "{user}");
+    assert!(user.contains("\nTold:\nuser: Never touch src/main.rs, it is frozen.\n\nuser: Q"));
+    assert!(user.contains("\n\nassistant: Answer 0: word0"));
+    // What stays in the prompt needs not be told.
+    assert!(!user.contains("Answer 19") && text(&prompt).contains("Answer 19"));
+    assert!(max_tokens.is_some_and(|most| most > 100 && most < 2000), "{max_tokens:?}");
+}
+
+#[test]
+fn no_model_is_asked_what_no_policy_words() {
+    let model = ScriptedModel::saying(&["I was asked."]);
+    let prompt = talk(&model, |_, _| Ok(None)).compressed();
+    assert!(!text(&prompt).contains("I was asked."));
+    assert_eq!((model.asked(), errors(&prompt)), (vec![], vec![]));
+}
+
+#[test]
+fn what_comes_to_nothing_is_written_without_a_model() {
+    let alone = text(&talk(&ScriptedModel::saying(&[]), |_, _| Ok(None)).compressed());
+    let check = |model: ScriptedModel,
+                 policy: fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer>,
+                 asked,
+                 why: &str| {
+        let prompt = talk(&model, policy).compressed();
+        assert_eq!(text(&prompt), alone);
+        let expected = format!("summary: summariser 1 gave up: the summariser failed: {why}");
+        assert_eq!(errors(&prompt), [expected]);
+        assert_eq!(model.asked().len(), asked, "{why}");
+    };
+    let down = "the model `scripted` did not answer: it is down";
+    check(ScriptedModel::failing("it is down"), asks, 1, down);
+    check(ScriptedModel::saying(&[" \n"]), asks, 1, "`scripted` wrote nothing");
+    let long = "word ".repeat(3000);
+    let most = {
+        let model = ScriptedModel::saying(&["Short."]);
+        talk(&model, asks).compressed();
+        model.asked()[0].max_tokens.unwrap()
+    };
+    let why = format!("`scripted` writes more than {most} tokens");
+    check(ScriptedModel::saying(&[&long]), asks, 2, &why);
+    let reject = |job: &Job<'_>, rest: &Rest<'_>| {
+        judging(Verify::Reject(Rejected { reject: "it is dull".to_owned() }))(job, rest)
+    };
+    check(ScriptedModel::saying(&["Dull."]), reject, 1, "a policy did not take it: it is dull");
+    let no = |job: &Job<'_>, rest: &Rest<'_>| judging(Verify::Plain(false))(job, rest);
+    check(ScriptedModel::saying(&["Dull."]), no, 1, "a policy did not take it");
+    let sections = |job: &Job<'_>, _: &Rest<'_>| match (job, worded()) {
+        (Job::Prompt(_), Answer::Prompt(prompt)) => {
+            let sections = Some(vec!["## Done".to_owned(), "## Open".to_owned()]);
+            Ok(Some(Answer::Prompt(Prompt { sections, ..prompt })))
+        }
+        _ => Ok(None),
+    };
+    check(ScriptedModel::saying(&["## Done\nAll."]), sections, 1, "`scripted` left out `## Open`");
+}
+
+#[test]
+fn what_is_too_long_is_asked_for_again_smaller() {
+    let model = ScriptedModel::saying(&[&"long ".repeat(2000), "Short enough."]);
+    let prompt = talk(&model, asks).compressed();
+    assert!(text(&prompt).contains("Short enough."));
+    assert_eq!(errors(&prompt), [""; 0]);
+    let most: Vec<_> = model.asked().iter().map(|ask| ask.max_tokens.unwrap()).collect();
+    assert_eq!(most.len(), 2);
+    assert_eq!(most[1], most[0] * most[0] / 2000);
+}
+
+#[test]
+fn a_policy_adds_to_a_summary_and_doubts_it() {
+    let journal = Arc::new(Memory::new());
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let seen = shown.clone();
+    let policy = By("asks", move |job: &Job<'_>, rest: &Rest<'_>| {
+        if let Job::Verify(job) = job {
+            seen.lock().unwrap().push((**job).clone());
+        }
+        let append = Some("Mind src/main.rs.".to_owned());
+        judging(Verify::Second(Seconded { append, confidence: Some(0.25) }))(job, rest)
+    });
+    let model = ScriptedModel::saying(&["Nothing was said of stage_one."]);
+    let builder = builder(2000).llm(model).policy(policy);
+    let mut talk = Talk::of(builder, &journal);
+    talk.say("user", "Never touch src/main.rs. Mind stage_one.");
+    talk.say("assistant", "I mind stage_one.");
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(text(&prompt).contains("Nothing was said of stage_one.\\nMind src/main.rs."));
+    let history = Keeper::new(journal, Profile::default()).history(Some("talk")).unwrap();
+    assert_eq!(history.in_force().unwrap().confidence, 0.25);
+    let shown = shown.lock().unwrap();
+    let facts: Vec<_> =
+        shown[0].must_keep.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
+    let constraint = ("Never touch src/main.rs.", false);
+    assert_eq!(facts[..3], [constraint, ("src/main.rs", false), ("stage_one", true)]);
+    assert_eq!(
+        (shown[0].candidate.as_str(), shown[0].tokens),
+        ("Nothing was said of stage_one.", 5)
+    );
+}
+
+#[test]
+fn the_policies_are_told_what_a_summary_is_for() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
+    let places = |from: u32, to: u32| (from..=to).map(Place).collect();
+    let policy = By("asks", move |job: &Job<'_>, _: &Rest<'_>| {
+        let ops = match job {
+            Job::Prompt(job) => {
+                seen.lock().unwrap().push(serde_json::to_value(job.op).unwrap());
+                return Ok(Some(worded()));
+            }
+            Job::Plan(job) => match job.common.compressions {
+                0 => vec![
+                    Order::Summarize(Summarize { entries: places(2, 9), target: 60, level: None }),
+                    Order::Summarize(Summarize {
+                        entries: places(10, 19),
+                        target: 60,
+                        level: None,
+                    }),
+                    Order::FoldUser(FoldUser { entries: places(20, 21), target: 30 }),
+                ],
+                1 => {
+                    let (checkpoint, to) = (job.checkpoints[0].id.clone(), 1);
+                    vec![Order::Age(AgeOrder { checkpoint, to, target: 20 })]
+                }
+                _ => {
+                    let checkpoints = job.checkpoints[..2].iter().map(|one| one.id.clone());
+                    let checkpoints = checkpoints.collect();
+                    vec![Order::Merge(Merge { checkpoints, target: 30, to: None })]
+                }
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(Answer::Plan(Orders { ops, snapshot: None, reason: None })))
+    });
+    let long = "This is what was said, in so many words that it may be written smaller yet.";
+    let model = ScriptedModel::saying(&[long, long, "Folded.", "Aged.", "Merged."]);
+    let mut talk = Talk::new(builder(3000).llm(model).policy(policy));
+    talk.chat(20);
+    let mut prompts = Vec::new();
+    for _ in 0..3 {
+        let prompt = talk.compressed();
+        assert_eq!(errors(&prompt), [""; 0]);
+        prompts.push(text(&prompt));
+        talk.chat(1);
+    }
+    let told: Vec<_> =
+        told.lock().unwrap().iter().map(|op| op.as_str().unwrap().to_owned()).collect();
+    assert_eq!(told, ["summarize", "summarize", "fold_user", "age", "merge"]);
+    assert!(prompts[0].contains("Folded."));
+    assert!(prompts[1].contains("Folded.") && prompts[1].contains("Aged."));
+    assert!(prompts[2].contains("Merged.") && !prompts[2].contains("Aged."));
+}
+
+#[test]
+fn a_single_conversation_is_written_by_the_model_too() {
+    let input = bytes(&conversation(20));
+    let compress = |builder: epitome::Builder| {
+        let builder = builder.target(Target::Tokens(600));
+        let compressed = now(builder.build().compress(&input)).unwrap();
+        (String::from_utf8(compressed.bytes).unwrap(), compressed.report.warnings)
+    };
+    let model = ScriptedModel::saying(&["Twenty stages were read."]);
+    let (prompt, warnings) = compress(builder(8000).llm(model).policy(By("asks", asks)));
+    assert!(prompt.contains("Twenty stages were read.") && warnings.is_empty(), "{warnings:?}");
+    let model = ScriptedModel::failing("it is down");
+    let (prompt, warnings) = compress(builder(8000).llm(model).policy(By("asks", asks)));
+    assert!(prompt.contains("src/stage_3.rs"));
+    let expected = "summariser 1 gave up: the summariser failed: the model `scripted` did not \
+                    answer: it is down";
+    assert_eq!(warnings, [expected]);
+}
+
+/// A policy may ask the model itself before it answers.
+#[test]
+fn a_policy_asks_the_model_what_it_does_not_know() {
+    let asking = |job: &Job<'_>, _: &Rest<'_>| match job {
+        Job::Status(job) => match job.common.replies.get("mood") {
+            Some(mood) => {
+                let text = Some(mood.clone());
+                Ok(Some(Answer::Status(epitome::types::hook::Status { text, ..<_>::default() })))
+            }
+            None => {
+                let (id, user) = ("mood".to_owned(), "How is it?".to_owned());
+                Err(Halt::Ask(ModelAsk { id, system: None, user, max_tokens: Some(5) }))
+            }
+        },
+        _ => Ok(None),
+    };
+    let model = ScriptedModel::saying(&["fine"]);
+    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", asking)));
+    talk.chat(1);
+    let prompt = talk.prompt();
+    assert_eq!(prompt.status.and_then(|status| status.text).as_deref(), Some("fine"));
+    assert_eq!(model.asked().len(), 1);
+    let mut talk = Talk::new(builder(2000).policy(By("asks", asking)));
+    talk.chat(1);
+    let prompt = talk.prompt();
+    assert_eq!(prompt.status, None);
+    let expected = "asks: `status`: it asks `mood`: there is no model to ask; grant one, or decide \
+                    without";
+    assert_eq!(errors(&prompt), [expected]);
+}

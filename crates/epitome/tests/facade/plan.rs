@@ -1,0 +1,172 @@
+//! What a policy orders, made over several compressions.
+
+use std::sync::Arc;
+
+use epitome::types::hook::{
+    AgeOrder, Ageing, Drop, FoldUser, How, Insert, Merge, Order, Orders, PinOrder, Place, Replace,
+    Rollover, Summarize, Warn,
+};
+use epitome::types::{Happened, Role, Skip};
+use epitome::{Answer, Job, Memory, Opinion, Rest};
+
+use crate::talk::{Talk, builder, errors, is_valid, names, text, texts, with};
+
+fn ordered(ops: Vec<Order>) -> Option<Answer> {
+    Some(Answer::Plan(Orders { ops, snapshot: None, reason: Some("it was time".to_owned()) }))
+}
+
+fn places(from: u32, to: u32) -> Vec<Place> {
+    (from..=to).map(Place).collect()
+}
+
+/// Orders of every kind over three compressions, the second with ageing.
+fn plans(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    let answer = match job {
+        Job::Plan(job) => match job.common.compressions {
+            0 => ordered(vec![
+                Order::Summarize(Summarize { entries: places(2, 7), target: 60, level: None }),
+                Order::Summarize(Summarize { entries: places(8, 11), target: 50, level: Some(2) }),
+                Order::FoldUser(FoldUser { entries: vec![Place(12), Place(14)], target: 60 }),
+                Order::Drop(Drop { entries: places(16, 17) }),
+                Order::Replace(Replace {
+                    entry: Place(19),
+                    how: How::Mask,
+                    with: Some("The file is gone.".to_owned()),
+                    target: None,
+                }),
+                Order::Replace(Replace {
+                    entry: Place(21),
+                    how: How::Cut,
+                    with: None,
+                    target: Some(40),
+                }),
+                Order::Insert(Insert {
+                    after: Place(21),
+                    role: Role::User,
+                    text: "A note of the team.".to_owned(),
+                }),
+                Order::Pin(PinOrder { entries: vec![Place(13)] }),
+                Order::Warn(Warn { text: "It is getting long.".to_owned() }),
+            ]),
+            1 => {
+                let checkpoints: Vec<_> =
+                    job.checkpoints.iter().map(|one| one.id.clone()).collect();
+                let checkpoint = checkpoints[2].clone();
+                ordered(vec![
+                    Order::Merge(Merge {
+                        checkpoints: checkpoints[..2].to_vec(),
+                        target: 50,
+                        to: None,
+                    }),
+                    Order::Age(AgeOrder { checkpoint, to: 1, target: 35 }),
+                ])
+            }
+            _ => ordered(vec![Order::Rollover(Rollover { target: 80 })]),
+        },
+        // The merged checkpoint is written smaller in the same compression.
+        Job::Age(job) if job.common.compressions == 1 => {
+            let merged = job.checkpoints.iter().find(|one| one.level == 0);
+            let aged = merged.map(|one| Ageing { checkpoint: one.id.clone(), to: 0, target: 30 });
+            Some(Answer::Age(aged.into_iter().collect()))
+        }
+        _ => None,
+    };
+    Ok(answer)
+}
+
+#[test]
+fn a_plan_is_made_as_it_was_ordered() {
+    let journal = Arc::new(Memory::new());
+    let mut talk = Talk::of(with(4000, plans), &journal);
+    talk.say("system", "You mend parsers.");
+    talk.chat(8);
+    talk.read(&"first ".repeat(200));
+    talk.read(&(0..100).map(|line| format!("line {line}\n")).collect::<String>());
+    talk.say("user", "Is it done?");
+    let first = talk.compressed();
+    assert_eq!(errors(&first), [""; 0]);
+    let said = text(&first);
+    let all = texts(&first);
+    assert!(is_valid(&first), "{said}");
+    assert!(said.contains("The file is gone.") && !said.contains("first first"));
+    assert!(said.contains("line 0") && said.contains("line 99") && !said.contains("line 50\\n"));
+    assert!(said.contains("A note of the team."));
+    assert!(!said.contains("Answer 7:") && said.contains("Answer 5:"), "{said}");
+    let happened = names(&first.events);
+    for expected in ["policy-warning", "compressed", "pinned", "auto-snapshot-created"] {
+        assert!(happened.iter().any(|name| name == expected), "{expected} of {happened:?}");
+    }
+    let ops = first.events.iter().find_map(|event| match &event.what {
+        Happened::Compressed { ops, .. } => Some(ops.clone()),
+        _ => None,
+    });
+    assert!(ops.unwrap().iter().all(|op| op.policy == "team" && op.hook == "plan"));
+    talk.say("assistant", "It is done.");
+    talk.say("user", "Go on.");
+
+    let second = talk.compressed();
+    assert_eq!(errors(&second), [""; 0]);
+    let happened = names(&second.events);
+    for expected in ["checkpoint-merged", "checkpoint-aged"] {
+        assert!(happened.iter().any(|name| name == expected), "{expected} of {happened:?}");
+    }
+    assert!(second.by.checkpoints < first.by.checkpoints);
+    // What was not touched stays as the first compression left it.
+    let kept =
+        |all: &[String]| all.iter().filter(|one| one.contains("A note of the team.")).count();
+    assert_eq!((kept(&texts(&second)), kept(&all)), (1, 1));
+    assert!(text(&second).contains("The file is gone.") && is_valid(&second));
+
+    talk.say("assistant", "I go on.");
+    talk.say("user", "And on.");
+    let third = talk.compressed();
+    assert_eq!(errors(&third), [""; 0]);
+    // All but the system prompt, what is pinned and what was typed last is one checkpoint.
+    assert!(is_valid(&third) && third.tokens[1] < second.tokens[1]);
+    assert!(text(&third).contains("Answer 5:") && !text(&third).contains("The file is gone."));
+    // Another process sends the same.
+    let mut again = Talk::of(builder(4000), &journal);
+    assert_eq!(text(&again.prompt()), text(&third));
+}
+
+#[test]
+fn an_order_that_cannot_be_carried_out_is_told_and_the_built_in_plan_is_made() {
+    let check = |order: fn() -> Order, expected: &str| {
+        let mut talk = Talk::new(with(1000, move |job, _| {
+            Ok(matches!(job, Job::Plan(_)).then(|| ordered(vec![order()])).flatten())
+        }));
+        talk.chat(30);
+        let prompt = talk.prompt();
+        assert_eq!(errors(&prompt), [format!("plan: team: {expected}")]);
+        let mut plain = Talk::new(builder(1000));
+        plain.chat(30);
+        assert_eq!(text(&prompt), text(&plain.prompt()));
+    };
+    check(
+        || Order::Drop(Drop { entries: places(60, 61) }),
+        "no message 61; `job.entries` has 1 to 60",
+    );
+    check(
+        || Order::Age(AgeOrder { checkpoint: "c0ffee".to_owned(), to: 1, target: 9 }),
+        "no checkpoint `c0ffee` stands in the prompt; there is none",
+    );
+    check(
+        || Order::Summarize(Summarize { entries: places(2, 3), target: 9, level: Some(7) }),
+        "no level 7; there is 3 (detailed), 2 (moderate), 1 (compact), 0 (merged)",
+    );
+}
+
+#[test]
+fn nothing_ordered_is_nothing_done() {
+    let nothing = |job: &Job<'_>, _: &Rest<'_>| {
+        Ok(matches!(job, Job::Plan(_)).then(|| ordered(Vec::new())).flatten())
+    };
+    let mut talk = Talk::new(with(1000, nothing));
+    talk.chat(10);
+    let prompt = talk.compressed();
+    let skipped = Happened::CompressionSkipped { reason: Skip::NothingToCompress };
+    assert!(prompt.epoch.is_none() && prompt.events.iter().any(|event| event.what == skipped));
+    // The window forces it all the same.
+    talk.chat(20);
+    assert!(talk.prompt().tokens[1] <= 1000);
+}

@@ -1,0 +1,282 @@
+//! Policies in Rust, asked for every decision of a live conversation.
+
+use std::sync::{Arc, Mutex};
+
+use epitome::types::hook::{
+    Arrive, Budgets, Due, Found, Noted, Observe, Passed, Render, Status, Strength, Trigger, Way,
+    Wording,
+};
+use epitome::types::{Cause, Happened, Skip};
+use epitome::{Answer, Halt, Job, Memory, PolicyError, Rest, Store, Window, scope};
+
+use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text, texts, with};
+
+/// What was written down while policies were asked.
+type Notes<T> = Arc<Mutex<Vec<T>>>;
+
+fn taken<T>(notes: &Notes<T>) -> Vec<T> {
+    std::mem::take(&mut *notes.lock().unwrap())
+}
+
+#[test]
+fn budgets_of_a_policy_bound_the_prompt_and_never_exceed_the_limit() {
+    let check = |said: Budgets, expected: [u64; 3], sent: u64| {
+        let asked: Notes<Budgets> = Notes::default();
+        let notes = asked.clone();
+        let builder = with(1000, move |job, _| {
+            if let Job::Trigger(job) = job {
+                notes.lock().unwrap().push(job.budgets.clone());
+            }
+            Ok(matches!(job, Job::Budgets(_)).then(|| Answer::Budgets(said.clone())))
+        });
+        let mut talk = Talk::new(builder);
+        talk.chat(30);
+        let prompt = talk.prompt();
+        let budgets = taken(&asked).remove(0);
+        assert_eq!([budgets.soft, budgets.hard, budgets.target], expected.map(Some));
+        assert!(prompt.tokens[0] > 1000 && prompt.tokens[1] <= sent, "{:?}", prompt.tokens);
+        assert!(is_valid(&prompt));
+    };
+    let said = Budgets { soft: Some(200), hard: Some(300), target: Some(150), ..<_>::default() };
+    check(said, [200, 300, 150], 150);
+    let said = Budgets { soft: Some(4000), hard: Some(5000), target: Some(9000), ..<_>::default() };
+    check(said, [1000, 1000, 1000], 1000);
+    // What is left open is the built-in policy's.
+    check(Budgets { class: Some(2), ..<_>::default() }, [800, 875, 500], 500);
+}
+
+#[test]
+fn a_trigger_says_when_and_why_not() {
+    let passes = |job: &Job<'_>, _: &Rest<'_>| {
+        let passed = Passed { skip: Skip::Disabled };
+        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(Trigger::Pass(passed))))
+    };
+    let mut talk = Talk::new(with(1000, passes));
+    talk.chat(16);
+    let prompt = talk.prompt();
+    assert_eq!((prompt.tokens[0], prompt.epoch), (prompt.tokens[1], None));
+    assert!(prompt.tokens[0] > 800, "{:?}", prompt.tokens);
+    let skipped = Happened::CompressionSkipped { reason: Skip::Disabled };
+    assert!(prompt.events.iter().any(|event| event.what == skipped));
+    // The window forces it whatever anybody says.
+    talk.chat(10);
+    let prompt = talk.prompt();
+    let forced = prompt.events.iter().any(
+        |event| matches!(&event.what, Happened::Compressed { cause, .. } if *cause == Cause::Hard),
+    );
+    assert!(forced && prompt.tokens[1] <= 1000);
+
+    let now = |job: &Job<'_>, _: &Rest<'_>| {
+        let due = Due { level: Strength::Soft, target: Some(120), reason: None };
+        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(Trigger::Compress(due))))
+    };
+    let mut talk = Talk::new(with(100_000, now));
+    talk.chat(10);
+    let prompt = talk.prompt();
+    assert!(prompt.tokens[0] > 400 && prompt.tokens[1] <= 120, "{:?}", prompt.tokens);
+}
+
+#[test]
+fn what_arrives_is_made_smaller_as_a_policy_says() {
+    let journal = Arc::new(Memory::new());
+    let builder = with(9000, |job, _| {
+        let Job::Arrive(job) = job else { return Ok(None) };
+        let (how, with, most) = match job.text.split_whitespace().next().unwrap_or_default() {
+            "mask" => (Way::Mask, Some("It is masked."), None),
+            "digest" => (Way::Digest, Some("It says digest."), None),
+            "offload" => (Way::Offload, None, Some(40)),
+            "keep" => (Way::Keep, None, None),
+            _ => return Ok(None),
+        };
+        Ok(Some(Answer::Arrive(Arrive { how, with: with.map(str::to_owned), most })))
+    });
+    let mut talk = Talk::of(builder, &journal);
+    talk.say("user", "Read them.");
+    for first in ["mask", "digest", "offload", "keep"] {
+        let lines: Vec<_> = (0..300).map(|line| format!("{first} line {line} of it")).collect();
+        talk.read(&lines.join("\n"));
+    }
+    let prompt = talk.prompt();
+    assert_eq!(
+        names(&prompt.events),
+        ["tool-result-digested", "tool-result-digested", "tool-result-offloaded"]
+    );
+    let said = texts(&prompt);
+    assert!(said[2].starts_with("It is masked.") && said[4].starts_with("It says digest."));
+    assert!(said[6].contains("offload line 0") && !said[6].contains("offload line 150"));
+    assert_eq!(said[8].lines().count(), 300);
+    // The originals are kept, under the ids that stand there.
+    let ids = [&said[2], &said[4], &said[6]].map(|one| {
+        let id = one.split(|c: char| !c.is_ascii_hexdigit()).find(|word| word.len() == 8);
+        id.unwrap_or_else(|| panic!("{one}")).to_owned()
+    });
+    for (id, first) in ids.iter().zip(["mask", "digest", "offload"]) {
+        let original = journal.original(&scope("default"), id).unwrap();
+        assert!(original.text.starts_with(&format!("{first} line 0 of it\n{first} line 1")));
+    }
+    // It is decided once.
+    talk.say("assistant", "Read.");
+    talk.say("user", "On.");
+    let next = talk.prompt();
+    assert_eq!(texts(&next)[..9], said[..9]);
+    assert!(next.events.is_empty());
+}
+
+#[test]
+fn the_wording_is_a_policys() {
+    let words = |job: &Job<'_>, _: &Rest<'_>| {
+        let Job::Render(job) = job else { return Ok(None) };
+        assert!(job.stored);
+        let text = match job.part {
+            Wording::Checkpoint => "<{messages} messages, {id}>\n",
+            _ => return Ok(None),
+        };
+        Ok(Some(Answer::Render(Render { text: text.to_owned() })))
+    };
+    let mut talk = Talk::new(with(1000, words));
+    talk.chat(30);
+    let prompt = talk.prompt();
+    let checkpoint = texts(&prompt).into_iter().find(|one| one.contains(" messages, ")).unwrap();
+    let label = checkpoint.lines().next().unwrap();
+    let (messages, id) = label.trim_matches(['<', '>']).split_once(" messages, ").unwrap();
+    assert!(messages.parse::<u32>().unwrap() > 30 && id.len() == 8, "{label}");
+}
+
+#[test]
+fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
+    let watches = |job: &Job<'_>, _: &Rest<'_>| match job {
+        Job::Observe(job) if job.text.contains("Answer 3:") => {
+            assert!(job.intent.as_deref().is_some_and(|text| text.starts_with("Question 3:")));
+            let warn = Some("it wanders off".to_owned());
+            Ok(Some(Answer::Observe(Observe { warn, pin: Some(true) })))
+        }
+        Job::Goals(job) if job.text.starts_with("Question 5:") => {
+            let (kind, text) = ("goal".to_owned(), "the fifth".to_owned());
+            Ok(Some(Answer::Goals(vec![Found { kind, text, state: None }])))
+        }
+        Job::Status(job) => {
+            let text = Some(format!("{:.0} % of {}", job.used * 100.0, job.common.model.limit));
+            Ok(Some(Answer::Status(Status { text, ..Status::default() })))
+        }
+        _ => Ok(None),
+    };
+    let mut talk = Talk::new(with(1000, watches));
+    talk.chat(10);
+    let prompt = talk.prompt();
+    assert_eq!(names(&prompt.events), ["policy-warning", "goal-found", "pinned"]);
+    let warning = Happened::PolicyWarning { policy: "team".into(), text: "it wanders off".into() };
+    assert_eq!(prompt.events[0].what, warning);
+    let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
+    assert_eq!(prompt.events[2].what, pinned);
+    let used = format!("{:.0} % of 1000", prompt.tokens[1] as f64 / 10.0);
+    assert_eq!(prompt.status.and_then(|status| status.text), Some(used));
+    talk.chat(30);
+    let prompt = talk.prompt();
+    let said = text(&prompt);
+    assert!(said.contains(&"word3 ".repeat(20)) && !said.contains(&"word4 ".repeat(20)));
+}
+
+#[test]
+fn every_policy_is_told_what_happened() {
+    let told: Notes<String> = Notes::default();
+    let hears = |name: &'static str| {
+        let notes = told.clone();
+        By(name, move |job: &Job<'_>, _: &Rest<'_>| {
+            let Job::Event(job) = job else { return Ok(None) };
+            let event = serde_json::to_value(&job.event.what).unwrap();
+            notes.lock().unwrap().push(format!("{name} {}", event["event"].as_str().unwrap()));
+            Ok(Some(Answer::Event(Noted {})))
+        })
+    };
+    let mut talk = Talk::new(builder(1000).policy(hears("one")).policy(hears("other")));
+    talk.chat(30);
+    talk.prompt();
+    let expected: Vec<_> = ["auto-snapshot-created", "compressed"]
+        .iter()
+        .flat_map(|event| [format!("one {event}"), format!("other {event}")])
+        .collect();
+    assert_eq!(taken(&told), expected);
+}
+
+#[test]
+fn what_a_policy_notes_survives_a_restart() {
+    let journal = Arc::new(Memory::new());
+    let read: Notes<Option<String>> = Notes::default();
+    let open = || {
+        let notes = read.clone();
+        let builder = with(1000, move |job, rest| {
+            if let Job::Status(_) = job {
+                let memo = rest.memo("team");
+                let count: u32 = memo.as_deref().map_or(0, |memo| memo.parse().unwrap());
+                notes.lock().unwrap().push(memo);
+                rest.set_memo("team", (count + 1).to_string());
+            }
+            Ok(None)
+        });
+        Talk::of(builder, &journal)
+    };
+    let mut talk = open();
+    talk.say("user", "Hello");
+    talk.prompt();
+    talk.prompt();
+    drop(talk);
+    open().prompt();
+    assert_eq!(taken(&read), [None, Some("1".to_owned()), Some("2".to_owned())]);
+}
+
+/// The built-in policy answers in the place of one that fails, and each failure is told once.
+#[test]
+fn a_policy_that_fails_everywhere_changes_nothing() {
+    let hooks: Notes<&'static str> = Notes::default();
+    let notes = hooks.clone();
+    let fails = move |job: &Job<'_>, _: &Rest<'_>| {
+        notes.lock().unwrap().push(job.hook());
+        let (policy, what) = ("team".to_owned(), "line 3: no such function".to_owned());
+        Err(Halt::Error(PolicyError { policy, hook: job.hook(), what }))
+    };
+    let talks = [with(1000, fails), builder(1000)].map(|builder| {
+        let mut talk = Talk::new(builder);
+        let mut prompts = Vec::new();
+        for round in 0..6 {
+            talk.chat(6);
+            talk.read(&format!("result {round} ").repeat(40));
+            talk.say("user", "Go on.");
+            prompts.push(talk.prompt());
+        }
+        prompts
+    });
+    for (failing, plain) in talks[0].iter().zip(&talks[1]) {
+        assert_eq!(text(failing), text(plain));
+    }
+    let mut asked = taken(&hooks);
+    asked.sort_unstable();
+    asked.dedup();
+    let expected = [
+        "arrive", "budgets", "goals", "observe", "on_event", "plan", "render", "status", "trigger",
+    ];
+    assert_eq!(asked, expected);
+    let mut told: Vec<_> = talks[0].iter().flat_map(errors).collect();
+    told.sort_unstable();
+    assert_eq!(told, expected.map(|hook| format!("team: `{hook}`: line 3: no such function")));
+}
+
+#[test]
+fn several_engines_live_in_one_process() {
+    let mut talks: Vec<_> = [300, 3000]
+        .into_iter()
+        .map(|hard| {
+            Talk::new(with(5000, move |job, _| {
+                assert_eq!(job.common().now, AT);
+                let said = Budgets { soft: Some(hard), hard: Some(hard), ..<_>::default() };
+                Ok(matches!(job, Job::Budgets(_)).then_some(Answer::Budgets(said)))
+            }))
+        })
+        .collect();
+    talks.iter_mut().for_each(|talk| talk.chat(20));
+    let sent: Vec<_> = talks.iter_mut().map(|talk| talk.prompt().tokens).collect();
+    assert!(sent[0][1] <= 300 && sent[1][0] == sent[1][1], "{sent:?}");
+    let limited = builder(5000).window(Window::Limit(800));
+    let mut third = Talk::new(limited);
+    third.chat(20);
+    assert!(third.prompt().tokens[1] <= 800);
+}
