@@ -21,7 +21,10 @@ fn runaway(body: &str, call: Duration) -> Arc<Generation> {
 #[track_caller]
 fn check(body: &str, expected: &str) {
     let good = load("good", "return { trigger = function() return false end }");
-    let chain = chain(&[runaway(body, Duration::from_millis(100)), good]);
+    // What would run for ever is stopped soon; whatever else, in its own time.
+    let is_endless = expected.contains("took longer");
+    let time = if is_endless { Duration::from_millis(100) } else { Duration::from_secs(60) };
+    let chain = chain(&[runaway(body, time), good]);
     let answer = chain.ask().trigger(&trigger_job());
     assert!(matches!(answer, Ok(Some(_))), "{body}: {answer:?}");
     let errors: Vec<String> = chain.take_errors().iter().map(ToString::to_string).collect();
@@ -53,14 +56,14 @@ fn what_takes_too_much_is_passed_over() {
 
 #[test]
 fn what_overruns_too_often_is_asked_no_more() {
-    let bad = runaway("while true do end", Duration::from_millis(1));
+    let bad = runaway("while true do end", Duration::from_millis(20));
     let chain = chain(&[Arc::clone(&bad)]);
     let mut said = Vec::new();
     for _ in 0..5 {
         assert_eq!(chain.ask().trigger(&trigger_job()), Ok(None));
         said.extend(chain.take_errors().iter().map(|error| error.what.clone()));
     }
-    let line = "policy.lua:2: took longer than 1 ms";
+    let line = "policy.lua:2: took longer than 20 ms";
     let last = format!("{line}; that was overrun 3: it is asked no more until it is changed");
     assert_eq!(said, [line, line, &last]);
     assert!(bad.quarantined());
@@ -69,7 +72,7 @@ fn what_overruns_too_often_is_asked_no_more() {
 #[test]
 fn time_behind_next_is_not_its_own() {
     let slow = "return { trigger = function() local i = 0 while i < 6e6 do i = i + 1 end return false end }";
-    let over = runaway("return ep.next(job)", Duration::from_millis(100));
+    let over = runaway("return ep.next(job)", Duration::from_millis(60));
     let chain = chain(&[over, load("slow", slow)]);
     assert!(matches!(chain.ask().trigger(&trigger_job()), Ok(Some(_))));
     assert!(chain.take_errors().is_empty());
