@@ -351,6 +351,9 @@ fn policies_are_listed_with_where_they_are_from() {
     let team = listed.as_array().unwrap().iter().find(|one| one["name"] == "team").unwrap();
     assert_eq!((&team["extends"], &team["trusted"]), (&json!("ollm"), &json!(true)));
     assert_eq!(team["hooks"], json!(["budgets"]));
+    let hiding = place.run(["policy", "new", "mine"]);
+    let note = "epitome: note: .config/epitome/policies/mine is hidden by the new policy in this project\n";
+    assert_eq!((hiding.code, &*shown(&place, &hiding.err)), (0, note));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no file that is there is replaced. Only the new folder is recorded as the user's own.
 
-use epitome::{Config, Origin, policy_stubs};
+use epitome::{Config, Origin, PolicyRef, policy_stubs};
 
 use super::place::{self, TYPES};
 use crate::fault::{self, Fault};
@@ -86,6 +86,11 @@ impl Args {
                 "`{name}` is a shipped policy, which one of yours would hide; choose another name, \
                  and extend it with `--from {name}`"
             )));
+        }
+        let is_hidden = |one: &&PolicyRef| one.name() == name && one.origin() != Origin::Project;
+        if let Some(hidden) = known.iter().find(is_hidden).filter(|_| !self.quiet) {
+            let folder = hidden.folder().map(place::shown).unwrap_or_default();
+            fault::note(&format!("{folder} is hidden by the new policy in this project"));
         }
         if from == name {
             return Err(Fault::usage(format!(

@@ -102,6 +102,32 @@ fn a_nearer_folder_decides() {
 }
 
 #[test]
+fn policies_are_found_whether_or_not_a_profile_asks_them() {
+    let folder = folder(&[("team", TEAM), ("base", BASE)]);
+    let text = "profile.team.policies = [\"base\"]";
+    let listed = config(&folder, text).unwrap();
+    let all: Vec<_> = listed.policies().iter().map(|one| one.name().to_owned()).collect();
+    assert_eq!(all, ["default", "none", "ollm", "truncate", "base", "team"]);
+    assert_eq!(listed.policies()[5].extends().as_deref(), Some("ollm"));
+    assert_eq!(names(&listed.profile_of_policy("team").unwrap()), ["team", "ollm"]);
+    assert_eq!(names(&listed.profile_of_policy("default").unwrap()), ["default"]);
+    let error = listed.profile_of_policy("teem").unwrap_err();
+    assert!(error.to_string().ends_with("did you mean `team`?"), "{error}");
+}
+
+#[test]
+fn a_policy_that_is_given_comes_first_and_alone() {
+    let [shelf, other] = [folder(&[("base", BASE)]), folder(&[("base", TEAM), ("team", TEAM)])];
+    let sources = Sources::default().policies(shelf.path());
+    let config = Config::load(sources.policy(&other.path().join("base"))).unwrap();
+    let profile = config.profile_of_policy("base").unwrap();
+    let base = &profile.policies()[0];
+    assert_eq!((base.origin(), base.extends().as_deref()), (Origin::Given, Some("ollm")));
+    assert!(profile.refusal(base).is_some(), "nobody trusts it yet");
+    assert!(config.profile_of_policy("team").is_err());
+}
+
+#[test]
 fn policies_that_are_not_there_are_named_where_they_are_asked_for() {
     let extending = |name: &str| format!("--- @api 1\nreturn {{ extends = \"{name}\" }}\n");
     refused(
