@@ -1,7 +1,5 @@
 //! What the README and the examples tell people to type runs as it stands there.
 
-#![expect(clippy::disallowed_methods, reason = "copies the examples")]
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
