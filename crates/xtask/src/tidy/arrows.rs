@@ -50,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("epitome-testkit", &["epitome-kernel"]),
+    ("embed-in-rust", &["epitome"]),
     ("it", &[]),
     ("xtask", &[]),
 ];
