@@ -1,10 +1,10 @@
 //! A history that is pushed message by message comes to the same as one that is sent whole.
 
+use epitome_kernel::{Opinion, Policy, Rest};
 use epitome_types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
 
 use super::*;
-use crate::{Error, Format as Wire};
-use epitome_kernel::{Opinion, Policy, Rest};
+use crate::Error;
 
 const ENVELOPE: &[u8] = br#"{"messages":[]}"#;
 
@@ -206,7 +206,7 @@ fn a_whole_history_and_single_messages_are_not_mixed_up() {
     assert_eq!(now(live.prompt()).unwrap().bytes, body(&messages));
     // Another format is another conversation.
     let builder = || Compressor::builder().counter(FixedCounter::Words);
-    let mut other = builder().format(Wire::Anthropic).session(journal.clone(), Some("a"));
+    let mut other = builder().format(Format::Anthropic).session(journal.clone(), Some("a"));
     let error = other.push(messages[3].as_bytes()).unwrap_err();
     let expected = "the conversation so far is in the format openai; it cannot go on in anthropic";
     assert_eq!(error.to_string(), expected);
@@ -221,7 +221,7 @@ fn an_envelope_brings_what_is_no_message() {
             .into_bytes()
     };
     let open = || {
-        let builder = Compressor::builder().counter(FixedCounter::Words).format(Wire::Anthropic);
+        let builder = Compressor::builder().counter(FixedCounter::Words).format(Format::Anthropic);
         builder.session(journal.clone(), Some("a"))
     };
     let mut live = open();
