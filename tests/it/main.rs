@@ -30,6 +30,8 @@ mod program;
 #[cfg(test)]
 mod recall;
 #[cfg(test)]
+mod reload;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod report;
