@@ -93,7 +93,8 @@ function reliability.status(job)
     job.compressions,
     job.compressions == 1 and "compression" or "compressions"
   )
-  return { level = grade.level, score = score, text = text, advice = advice(job) }
+  local low = grade.level == "critical"
+  return { level = grade.level, low = low, score = score, text = text, advice = advice(job) }
 end
 
 return reliability

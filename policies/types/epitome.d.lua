@@ -287,6 +287,7 @@
 --- How far the conversation can be relied on.
 ---@class Status
 ---@field level? string In a word.
+---@field low? boolean Whether it can hardly be relied on any longer; the host is told when that begins.
 ---@field score? number As a share, 0 to 1.
 ---@field text? string The status line.
 ---@field advice? string What the user should do.

@@ -51,6 +51,42 @@ pub enum Happened {
         /// What to do.
         remedy: String,
     },
+    /// A compression was applied in a window of size class 1.
+    #[serde(rename = "tier1-compressed")]
+    Tier1Compressed(Classed),
+    /// A compression was applied in a window of size class 2.
+    #[serde(rename = "tier2-compressed")]
+    Tier2Compressed(Classed),
+    /// A compression was applied in a window of size class 3.
+    #[serde(rename = "tier3-compressed")]
+    Tier3Compressed(Classed),
+    /// A compression was applied in a window of size class 4.
+    #[serde(rename = "tier4-compressed")]
+    Tier4Compressed(Classed),
+    /// A compression was applied in a window of size class 5.
+    #[serde(rename = "tier5-compressed")]
+    Tier5Compressed(Classed),
+    /// A compression was applied that nobody asked for by hand.
+    AutoSummaryCreated {
+        /// The epoch's id.
+        epoch: String,
+        /// Why it was made.
+        cause: Cause,
+    },
+    /// The conversation started over: one checkpoint stands for all that was said.
+    RolloverComplete {
+        /// The epoch's id.
+        epoch: String,
+    },
+    /// The conversation can hardly be relied on any longer. Said once, until it can again.
+    LowReliability {
+        /// How far, 0 to 1.
+        score: Option<f64>,
+        /// The model.
+        model: Option<String>,
+        /// What to do.
+        advice: Option<String>,
+    },
     /// A checkpoint was written anew, smaller.
     CheckpointAged {
         /// Its id.
@@ -152,6 +188,29 @@ pub enum Happened {
         /// The epoch now in force.
         epoch: Option<String>,
     },
+}
+
+/// A compression, by the size class of its window (SPEC 3.7).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Classed {
+    /// The epoch's id.
+    pub epoch: String,
+    /// What the class is called, where a policy says so.
+    pub strategy: Option<String>,
+}
+
+impl Happened {
+    /// The compression of a class; `None` for a class that there is not.
+    pub fn of_class(class: u32, compression: Classed) -> Option<Self> {
+        Some(match class {
+            1 => Self::Tier1Compressed(compression),
+            2 => Self::Tier2Compressed(compression),
+            3 => Self::Tier3Compressed(compression),
+            4 => Self::Tier4Compressed(compression),
+            5 => Self::Tier5Compressed(compression),
+            _ => return None,
+        })
+    }
 }
 
 /// Why no compression was applied.

@@ -19,7 +19,7 @@ mod summary;
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level};
 pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
-pub use event::{Event, Happened, Skip};
+pub use event::{Classed, Event, Happened, Skip};
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};

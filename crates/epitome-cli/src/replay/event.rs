@@ -26,9 +26,21 @@ impl Told {
         let is_warning = |event: &Event| matches!(event.what, Happened::ContextWarning { .. });
         let warned = turn.events.iter().any(is_warning);
         let is_news = |event: &&Event| !(self.warned && is_warning(event));
-        // A snapshot before each compression is what people expect; only others are news.
-        let is_routine =
-            |event: &&Event| matches!(event.what, Happened::AutoSnapshotCreated { .. });
+        // A snapshot before each compression is what people expect, and its other names say
+        // nothing new.
+        let is_routine = |event: &&Event| {
+            use Happened::*;
+            matches!(
+                event.what,
+                AutoSnapshotCreated { .. }
+                    | AutoSummaryCreated { .. }
+                    | Tier1Compressed(_)
+                    | Tier2Compressed(_)
+                    | Tier3Compressed(_)
+                    | Tier4Compressed(_)
+                    | Tier5Compressed(_)
+            )
+        };
         let news = turn.events.iter().filter(|event| is_news(event) && !is_routine(event));
         let told = news.map(what);
         let refused = turn
@@ -100,6 +112,14 @@ fn what(event: &Event) -> (AnsiColor, String) {
         }
         Happened::EpochChanged { epoch: None } => {
             (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
+        }
+        Happened::RolloverComplete { .. } => {
+            (AnsiColor::Green, "started over: one checkpoint stands for all of it".to_owned())
+        }
+        Happened::LowReliability { score, advice, .. } => {
+            let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
+            let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
+            (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
         }
         Happened::CheckpointAged { checkpoint, levels: [from, to], saved } => {
             let id = clipped(checkpoint, 12);

@@ -252,6 +252,8 @@ table! {
     pub struct Status {
         /// In a word.
         pub level: Option<String>,
+        /// Whether it can hardly be relied on any longer; the host is told when that begins.
+        pub low: Option<bool>,
         /// As a share, 0 to 1.
         pub score: Option<f64>,
         /// The status line.

@@ -7,9 +7,12 @@
 use epitome_extract::Facts;
 use epitome_kernel::{Commit, Departure, InForce, Sizes, Thread, View, epoch_of, identity};
 use epitome_plan::{Compressed, Envelope, floor, stalled};
-use epitome_types::hook::{Budgets, Common, Occasion, Strength, Trigger, TriggerJob};
+use epitome_types::hook::{
+    Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
+};
 use epitome_types::{
-    Budget, Cause, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Role, Skip, Unit,
+    Budget, Cause, Classed, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Role,
+    Skip, Unit,
 };
 use epitome_wire::Document;
 
@@ -148,7 +151,9 @@ impl Session {
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let snapshot = orders.snapshot;
                     let told = (snapshot, told.confidence);
-                    return Ok(Some(self.proposal(ground, *compressed, epoch, told)));
+                    let mut proposal = self.proposal(ground, *compressed, epoch, told);
+                    proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
+                    return Ok(Some(proposal));
                 }
                 // The window forces it; that it brings little is no news.
                 Some(Skip::Stalled) if due.cause == Cause::Hard => return Ok(None),
@@ -311,6 +316,19 @@ impl Session {
         state.lineage.extend([Recorded { epoch, undone: false }]);
         Ok(true)
     }
+}
+
+/// What a compression is besides: by the class of its window, by whoever wanted it, by its reach
+/// (SPEC 10).
+fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
+    let id = || epoch.id.short();
+    let classed = || Classed { epoch: id(), strategy: brief.budgets.strategy.clone() };
+    let class = brief.common.class.and_then(|class| Happened::of_class(class, classed()));
+    let own = epoch.cause != Cause::Manual;
+    let own = own.then(|| Happened::AutoSummaryCreated { epoch: id(), cause: epoch.cause });
+    let over = orders.ops.iter().any(|order| matches!(order, Order::Rollover(_)));
+    let over = over.then(|| Happened::RolloverComplete { epoch: id() });
+    class.into_iter().chain(own).chain(over).collect()
 }
 
 /// A summary that came to nothing; another one was made.

@@ -60,6 +60,8 @@ pub struct Session {
     asked: bool,
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
+    /// Whether it was told that the conversation can hardly be relied on.
+    low: bool,
     reloads: Option<Reloads>,
     state: State,
     given: Given,
@@ -95,6 +97,7 @@ impl Session {
             counter,
             asked,
             said,
+            low: false,
             reloads: None,
             state,
             given: Given::default(),

@@ -134,6 +134,13 @@ impl Session {
         let budgets = brief.budgets.clone();
         let mut job = StatusJob { common: common.clone(), used, budgets };
         let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
+        let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
+        if is_low && !self.low {
+            let Status { score, advice, .. } = status.clone().unwrap_or_default();
+            let model = common.model.name.clone();
+            events.add([size; 2], Happened::LowReliability { score, model, advice });
+        }
+        self.low = is_low;
         for reloaded in self.reloads.iter().flat_map(Reloads::take) {
             events.add([size; 2], reloaded);
         }

@@ -191,7 +191,7 @@ fn every_policy_is_told_what_happened() {
     let mut talk = Talk::new(builder(1000).policy(hears("one")).policy(hears("other")));
     talk.chat(30);
     talk.prompt();
-    let expected: Vec<_> = ["auto-snapshot-created", "compressed"]
+    let expected: Vec<_> = ["auto-snapshot-created", "compressed", "auto-summary-created"]
         .iter()
         .flat_map(|event| [format!("one {event}"), format!("other {event}")])
         .collect();

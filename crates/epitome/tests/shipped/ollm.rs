@@ -1,7 +1,7 @@
 //! The profile `ollm`: figures of SPEC 3 that show in a conversation.
 //! Those of single decisions are tests of the policy itself.
 
-use epitome::types::Happened;
+use epitome::types::{Event, Happened};
 use epitome::{Prompt, Window};
 
 use crate::client::{Client, is_compressed};
@@ -92,4 +92,26 @@ fn the_status_line_counts_compressions() {
     let [first, .., last] = &prompts[..] else { panic!("{} turns", prompts.len()) };
     assert_eq!(status(&first.1), "Context: 1,040/6,963  🟢 95%  (0 compressions)");
     assert!(status(&last.1).ends_with("  🟡 66%  (2 compressions)"), "{}", status(&last.1));
+}
+
+#[test]
+fn what_a_compression_is_besides_is_told() {
+    let names = |size: u64, compressions: usize| {
+        let prompts = client(size, 200).until(compressions, 300);
+        let events = prompts.into_iter().flat_map(|(_, prompt)| prompt.events);
+        let name = |event: Event| serde_json::to_value(&event).unwrap()["event"].clone();
+        events.map(name).filter_map(|name| name.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let count =
+        |names: &[String], wanted: &str| names.iter().filter(|name| *name == wanted).count();
+    let small = names(4096, 3);
+    for event in ["compressed", "tier1-compressed", "rollover-complete", "auto-summary-created"] {
+        assert_eq!(count(&small, event), 3, "{event}: {small:?}");
+    }
+    // 0.95 × (1 − 0.15 × 4) is below 0.40: said at the fourth compression, once.
+    let larger = names(8192, 6);
+    assert_eq!(count(&larger, "tier2-compressed"), 6, "{larger:?}");
+    assert_eq!(count(&larger, "rollover-complete"), 0);
+    assert_eq!(count(&larger, "low-reliability"), 1);
+    assert_eq!(count(&names(8192, 3), "low-reliability"), 0);
 }
