@@ -1,4 +1,5 @@
-//! What a policy in Lua costs: one `plan` over 400 messages, and the smallest call.
+//! What a policy in Lua costs: one `plan` over 400 messages, beside one pass over the JSON of such a
+//! request, and the smallest call.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -10,7 +11,8 @@ use epitome_lua::{Engine, Found, Limits, Source};
 use epitome_testkit::FixedCounter;
 use epitome_types::Cause;
 use epitome_types::hook::*;
-use serde_json::Map;
+use serde::de::IgnoredAny;
+use serde_json::{Map, json};
 
 /// Looks at every message and drops the old tool results.
 const PLAN: &[(&str, &str)] = &[(
@@ -57,6 +59,14 @@ fn columns(count: u32) -> Columns {
     }
 }
 
+/// A request of 400 messages, 1.4 MB of JSON.
+fn request() -> Vec<u8> {
+    let line = "let value = read(\"src/lib.rs\")?; // as it was before\n";
+    let message =
+        |at: u32| json!({ "role": "user", "content": format!("{at}\n{}", line.repeat(64)) });
+    json!({ "messages": (0..400).map(message).collect::<Vec<_>>() }).to_string().into_bytes()
+}
+
 fn bench(criterion: &mut Criterion) {
     let Ok(engine) = Engine::new(Limits::default()) else { return };
     let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Quarters);
@@ -79,6 +89,10 @@ fn bench(criterion: &mut Criterion) {
     };
     criterion.bench_function("plan over 400 messages", |bencher| {
         bencher.iter(|| black_box(chain.ask().plan(&job)));
+    });
+    let request = request();
+    criterion.bench_function("the JSON of such a request", |bencher| {
+        bencher.iter(|| black_box(serde_json::from_slice::<IgnoredAny>(&request).is_ok()));
     });
     let job = BudgetsJob { common };
     criterion.bench_function("budgets", |bencher| {
