@@ -19,8 +19,9 @@ local function columns(text)
     entries.tools[at], entries.checkpoint[at] = tools, 0
   end
   add("system", "harness", SYSTEM, true, false)
-  for kind, tokens, pin in text:gmatch("(%a)(%d+)(!?)") do
-    tokens, exchange = tonumber(tokens), exchange + 1
+  for kind, size, pin in text:gmatch("(%a)(%d+)(!?)") do
+    local tokens = tonumber(size)
+    exchange = exchange + 1
     if kind == "u" then
       add("user", "human", tokens, pin == "!", false)
     elseif kind == "a" then
