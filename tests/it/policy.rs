@@ -392,3 +392,21 @@ fn what_hooks_take_is_measured() {
     assert!(costs.iter().all(|one| one["error"].is_null()), "{costs:?}");
     assert_eq!(done(&place, "policy bench ollm").text().lines().count(), 6);
 }
+
+#[test]
+fn policies_are_told_of_the_mode() {
+    let place = talk();
+    done(&place, "policy new team --from default");
+    let text = "--- @api 1\nreturn { extends = \"default\", status = function(job)\n\
+                return { text = \"mode \" .. (job.mode or \"none\") } end }";
+    place.write(TEAM, text);
+    let mode = |line: &str| {
+        let ran = done(&place, &format!("replay --json -q --profile team {line} talk.json"));
+        let turn: Value = serde_json::from_str(ran.text().lines().next().unwrap()).unwrap();
+        turn["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(mode(""), "mode none");
+    place.write("epitome.toml", "[profile.team]\nmode = \"planning\"");
+    assert_eq!(mode(""), "mode planning");
+    assert_eq!(mode("--mode debugger"), "mode debugger");
+}

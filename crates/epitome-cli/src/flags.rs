@@ -61,6 +61,9 @@ pub(crate) struct SummaryFlags {
     /// Messages at the end to leave alone
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     keep_recent: Option<u64>,
+    /// The mode that policies are told of: developer, planning, whatever they know
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
     #[command(flatten)]
     style: StyleFlags,
 }
@@ -78,6 +81,7 @@ impl SummaryFlags {
     pub(crate) fn set(&self, sources: Sources) -> Sources {
         let key = "options.default.compress.keep_recent_messages";
         let sources = settings::number(sources, "--keep-recent", key, self.keep_recent);
+        let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
         self.style.set(sources)
     }
 }

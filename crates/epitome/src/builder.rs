@@ -189,7 +189,8 @@ impl Builder {
         self
     }
 
-    /// The mode that policies are told of (`developer`, `planning`, ...).
+    /// The mode that policies are told of (`developer`, `planning`, ...); as the profile says unless
+    /// told otherwise.
     #[must_use]
     pub fn mode(mut self, mode: &str) -> Self {
         self.mode = Some(mode.to_owned());
@@ -232,6 +233,9 @@ impl Builder {
     fn settled(mut self) -> Self {
         if self.window == Window::Guessed {
             self.window = self.profile.window;
+        }
+        if self.mode.is_none() {
+            self.mode = self.profile.mode().map(str::to_owned);
         }
         let counted_as = self.profile.counter().or(self.profile.model());
         if let (Counting::Default, Some(name)) = (&self.counting, counted_as) {

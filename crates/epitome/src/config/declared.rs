@@ -55,6 +55,8 @@ pub(crate) struct Table {
     /// what that extends, then those of the profile that it inherits from.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) policies: Option<Vec<String>>,
+    /// The mode that its policies are told of: `developer`, `planning`, whatever they know.
+    pub(crate) mode: Option<String>,
     /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.
     pub(crate) model: Option<String>,
     /// The vocabulary that tokens are counted in, in place of the model's.

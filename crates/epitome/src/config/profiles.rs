@@ -40,7 +40,7 @@ impl Config {
         figment: &Figment,
         chain: Vec<PolicyRef>,
     ) -> Result<Profile, ConfigError> {
-        let Table { model, counter, size, limit, options, .. } =
+        let Table { mode, model, counter, size, limit, options, .. } =
             figment.extract().map_err(unreadable)?;
         let options = options.default;
         self.consistent(name, figment, &options)?;
@@ -55,6 +55,7 @@ impl Config {
             name: name.to_owned(),
             options,
             redaction,
+            mode,
             model,
             counter: counter.map(CounterName::vocabulary),
             window: size.or(limit.map(Window::Limit)).unwrap_or_default(),

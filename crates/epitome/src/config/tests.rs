@@ -214,7 +214,7 @@ fn unknown_keys_are_named_with_the_nearest() {
     );
     refused(
         "[profile.team]\nflavour = []",
-        "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, `policies`, \
+        "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, `policies`, `mode`, \
          `model`, `counter`, `store`, `size`, `limit`, `options`",
     );
     refused(
@@ -253,7 +253,7 @@ fn wrong_values_are_named_with_what_was_expected() {
     );
     refused(
         "profile.team = 1",
-        "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, `model`, \
+        "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, `mode`, `model`, \
          `counter`, `store`, `size`, `limit`, `options`",
     );
     refused("profile = 1", "epitome.toml:1: `profile` is 1; expected a table for each name");

@@ -38,6 +38,7 @@ pub struct Profile {
     pub(crate) name: String,
     pub(crate) options: Options,
     pub(crate) redaction: Redaction,
+    pub(crate) mode: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) counter: Option<Vocabulary>,
     pub(crate) window: Window,
@@ -63,6 +64,11 @@ impl Profile {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The mode that its policies are told of, unless the host says otherwise.
+    pub fn mode(&self) -> Option<&str> {
+        self.mode.as_deref()
     }
 
     /// The model that it counts tokens as, unless the host says otherwise.
@@ -158,7 +164,8 @@ impl Profile {
     /// equal decisions, equal hash. The policies are read and not run.
     pub fn config(&self) -> String {
         // Debug prints every field, and unlike a serialiser it cannot fail.
-        let decides = format!("{:?}{}", self.options, self.policies.address());
+        let mode = self.mode.as_ref().map_or_else(String::new, |mode| format!("mode {mode}\n"));
+        let decides = format!("{:?}{}{mode}", self.options, self.policies.address());
         format!("b3:{}", ContentId::of(&decides))
     }
 
@@ -280,6 +287,8 @@ mod tests {
         assert!(one.config().starts_with("b3:"));
         let mut other = Profile::default();
         other.options.compress.keep_recent_messages = Some(4);
+        assert_ne!(one.config(), other.config());
+        let other = Profile { mode: Some("planning".to_owned()), ..Profile::default() };
         assert_ne!(one.config(), other.config());
     }
 }
