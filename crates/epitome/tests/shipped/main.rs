@@ -5,4 +5,6 @@ mod client;
 #[cfg(test)]
 mod default;
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 mod ollm;
