@@ -324,12 +324,12 @@ impl Rest<'_> {
         Ok(None)
     }
 
-    /// What a policy noted of this session, as JSON.
+    /// What a policy noted of the session that it is asked about, as JSON.
     pub fn memo(&self, policy: &str) -> Option<String> {
         self.chain.notes().memos.get(policy).cloned()
     }
 
-    /// Notes something for the next time a policy is asked about this session.
+    /// Notes something for the next time a policy is asked about the same session.
     pub fn set_memo(&self, policy: &str, memo: String) {
         self.chain.notes().memos.insert(policy.to_owned(), memo);
     }

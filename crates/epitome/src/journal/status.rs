@@ -93,7 +93,7 @@ pub struct Status {
     pub digested: Option<Saved>,
     /// What to do.
     pub recommendation: String,
-    /// The compressions that this session made, oldest first.
+    /// The compressions that the session made, oldest first.
     pub history: Vec<Past>,
 }
 
