@@ -56,6 +56,10 @@ pub struct Part {
     /// The part (by place in the same entry) whose block this one stands in: the blocks of a tool
     /// result whose content is a list. Removing the outer part removes these too.
     pub within: Option<u32>,
+    /// The text it is known by ([`crate::EntryKey`]) where that is not its own: a client's note
+    /// with today's date stays the same note tomorrow, reasoning without words is told from other
+    /// reasoning by what is sealed in it.
+    pub known_as: Option<String>,
 }
 
 /// What a part is.

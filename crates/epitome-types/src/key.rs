@@ -2,11 +2,12 @@
 //!
 //! Invariant: an identity depends on what was said and nothing else, so that it is the same after
 //! a restart, in a fork, and under another name of the session. Marks that a client moves every
-//! turn (`cache_control`) are not part of an entry (hazard 15).
+//! turn (`cache_control`) are not part of an entry (hazard 15), nor are the words of a client's note
+//! that change by themselves ([`Part::known_as`]).
 
 use std::fmt;
 
-use crate::{Body, Call, Entry, Role};
+use crate::{Body, Call, Entry, Part, Role};
 
 /// What an entry says: role and parts, without its place and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +30,7 @@ impl EntryKey {
         for part in &entry.parts {
             hash.field(&part.within.map_or([u8::MAX; 4], u32::to_le_bytes));
             match &part.body {
-                Body::Text(text) => hash.fields([b"text", text.as_bytes()]),
+                Body::Text(text) => hash.fields([b"text", known(part, text)]),
                 Body::Call(call) => {
                     let Call { id, tool, arguments } = call;
                     hash.fields([b"call", id.as_bytes(), tool.as_bytes(), arguments.as_bytes()]);
@@ -43,7 +44,7 @@ impl EntryKey {
                         &error,
                     ]);
                 }
-                Body::Thinking(text) => hash.fields([b"thinking", text.as_bytes()]),
+                Body::Thinking(text) => hash.fields([b"thinking", known(part, text)]),
                 Body::Image(image) => hash.fields([b"image", &image.content.0]),
                 Body::Opaque(opaque) => hash.fields([b"opaque", &opaque.content.0]),
             }
@@ -70,6 +71,11 @@ impl Chain {
         hash.update(&self.0).update(&key.0);
         Self(half(&hash))
     }
+}
+
+/// What a part that says `text` is known by.
+fn known<'p>(part: &'p Part, text: &'p str) -> &'p [u8] {
+    part.known_as.as_deref().unwrap_or(text).as_bytes()
 }
 
 /// A hash over fields that cannot run into each other.

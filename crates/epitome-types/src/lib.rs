@@ -15,6 +15,7 @@ mod plan;
 mod report;
 mod session;
 mod summary;
+mod usage;
 
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level};
@@ -29,3 +30,4 @@ pub use report::{
 };
 pub use session::{Purpose, SessionInfo, Snapshot};
 pub use summary::{Passage, Style, Summary, SummaryKind};
+pub use usage::Usage;

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::{Chain, EpochId};
+use crate::{Chain, EpochId, Usage};
 
 /// A session of the journal, in short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -33,6 +33,10 @@ pub struct SessionInfo {
     pub total: [u64; 2],
     /// The limit that its newest prompt was held to, in tokens.
     pub limit: u64,
+    /// Answers that came back.
+    pub answers: u64,
+    /// What the provider counted for them, in its own tokens.
+    pub usage: Usage,
     /// Whether it is in the trash.
     pub trashed: bool,
     /// Its newest message, as the history that ends with it.

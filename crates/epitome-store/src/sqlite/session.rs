@@ -46,6 +46,8 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
             limit: count(14)?,
             trashed: row.get(15)?,
             compressions: row.get(16)?,
+            answers: 0,
+            usage: Default::default(),
         },
     ))
 }
