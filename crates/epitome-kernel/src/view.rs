@@ -113,6 +113,7 @@ impl View<'_> {
                     body: Body::Text(inserted.text.clone()),
                     speaker: Speaker::Harness,
                     within: None,
+                    known_as: None,
                 }],
                 bytes: u32::try_from(inserted.text.len()).unwrap_or(u32::MAX),
                 at: None,
@@ -188,9 +189,11 @@ impl Inserted {
 
 /// Puts a new text in the place of a part's.
 pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
-    match entry.parts.get_mut(id.part as usize).map(|part| &mut part.body) {
-        Some(Body::Text(old)) => text.clone_into(old),
-        Some(Body::Result(result)) => text.clone_into(&mut result.text),
+    let Some(part) = entry.parts.get_mut(id.part as usize) else { return };
+    part.known_as = None;
+    match &mut part.body {
+        Body::Text(old) => text.clone_into(old),
+        Body::Result(result) => text.clone_into(&mut result.text),
         _ => {}
     }
 }

@@ -161,7 +161,7 @@ impl Chat {
     fn join(mut self, speaker: Speaker, body: Body, within: Option<u32>) -> Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.bytes += (AROUND + encoded(&body)) as u32;
-            entry.parts.push(Part { body, speaker, within });
+            entry.parts.push(Part { body, speaker, within, known_as: None });
         }
         self
     }

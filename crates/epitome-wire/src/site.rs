@@ -102,7 +102,7 @@ impl Parts {
             Home::Inner { outer, .. } => Some(outer),
             _ => None,
         };
-        self.parts.push(Part { body, speaker, within });
+        self.parts.push(Part { body, speaker, within, known_as: None });
         self.sites.push(PartSite { home, text, inner: None });
         self.parts.len() as u32 - 1
     }

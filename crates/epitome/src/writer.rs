@@ -230,7 +230,7 @@ fn told(entry: &Entry) -> String {
 /// The text as a message.
 fn said(text: &str) -> Entry {
     let body = Body::Text(text.to_owned());
-    let part = Part { body, speaker: Speaker::Model, within: None };
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
 

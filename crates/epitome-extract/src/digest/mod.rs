@@ -80,7 +80,12 @@ impl Digests {
         let head = format!("[… extract of {}]\n", outline::counted(lines.len(), "lines"));
         let text = shape::plain(job.text).into_owned();
         let result = ToolResult { call: String::new(), text, error: false };
-        let part = Part { body: Body::Result(result), speaker: Speaker::Tool, within: None };
+        let part = Part {
+            body: Body::Result(result),
+            speaker: Speaker::Tool,
+            within: None,
+            known_as: None,
+        };
         let bytes = u32::try_from(job.text.len()).ok()?;
         let id = EntryId(0);
         let entry = Entry { id, role: Role::Tool, parts: vec![part], bytes, at: None };

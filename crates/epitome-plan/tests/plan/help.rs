@@ -160,6 +160,7 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
                     body: Body::Text(text.clone()),
                     speaker: Speaker::Harness,
                     within: None,
+                    known_as: None,
                 };
                 let bytes = text.len() as u32;
                 let entry =
