@@ -11,6 +11,7 @@ pub mod hook;
 mod id;
 mod journal;
 mod key;
+mod overflow;
 mod plan;
 mod report;
 mod session;
@@ -24,6 +25,7 @@ pub use event::{Classed, Event, Happened, Skip};
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};
+pub use overflow::Overflow;
 pub use plan::{Edit, How, Op, Plan};
 pub use report::{
     Breakdown, CheckpointReport, MustKeep, OffloadReport, OpReport, Report, SCHEMA, Totals,
