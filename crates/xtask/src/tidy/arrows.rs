@@ -20,8 +20,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-extract", &["epitome-kernel"]),
     ("epitome-lua", &["epitome-kernel", "epitome-types"]),
     ("epitome-plan", &["epitome-kernel"]),
+    ("epitome-proxy", &["epitome", "epitome-types", "epitome-wire"]),
     ("epitome-store", &["epitome-kernel"]),
     ("epitome-wire", &["epitome-types"]),
+    ("epitome-workspace", &["epitome-kernel"]),
     (
         "epitome",
         &[
@@ -33,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-store",
             "epitome-types",
             "epitome-wire",
+            "epitome-workspace",
         ],
     ),
     ("epitome-lab", &["epitome"]),
@@ -44,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-extract",
             "epitome-kernel",
             "epitome-lab",
+            "epitome-proxy",
             "epitome-store",
             "epitome-types",
             "epitome-wire",
