@@ -289,6 +289,31 @@ fn hint(nearest: Option<&str>) -> String {
     }
 }
 
+/// The folder that a client works in: what its own tools can open. Without one nothing is persisted
+/// and nothing can be exported (HOUSE 4).
+pub trait Workspace: Send + Sync {
+    /// Whether the file at a path, relative to the folder, holds exactly these bytes.
+    fn persisted(&self, path: &str, bytes: &[u8]) -> bool;
+
+    /// Puts a whole file at a path relative to the folder, in the place of any that is there: on
+    /// return the client can open it.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads elsewhere or cannot be written; then the file is the old one, or none.
+    fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError>;
+}
+
+/// Why a file is not in the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file `{path}` is not in the workspace: {cause}")]
+pub struct WorkspaceError {
+    /// The file, as the workspace names it.
+    pub path: String,
+    /// Why not.
+    pub cause: String,
+}
+
 /// A gauge sizes entries and texts in one unit, with one counter.
 #[derive(Clone, Copy)]
 pub struct Gauge<'a> {
