@@ -1,0 +1,83 @@
+//! What all connections share: the script, the cache, what was given out, what arrived.
+//!
+//! Invariant: one lock, held for no longer than it takes to look or to note. Used by `server`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::cache::Cache;
+use crate::log::Record;
+use crate::rules::Memory;
+use crate::script::{Fault, Script};
+
+/// What all connections share.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    inner: Mutex<Inner>,
+}
+
+/// What the lock guards.
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    script: Script,
+    /// How many of the script's faults are used up.
+    faults: usize,
+    pub(crate) cache: Cache,
+    pub(crate) memory: Memory,
+    records: Vec<Record>,
+    /// The number of the first record that is still there, less one.
+    forgotten: u64,
+}
+
+impl State {
+    /// Records a request; gives its number, its fault and the script.
+    pub(crate) fn begin(&self, mut record: Record, own: Option<Fault>) -> (u64, Fault, Script) {
+        let mut inner = self.lock();
+        record.number = inner.forgotten + inner.records.len() as u64 + 1;
+        if record.is_prompt() {
+            let next = inner.script.faults.get(inner.faults).cloned();
+            inner.faults += usize::from(own.is_none());
+            record.fault = own.or(next).unwrap_or_default();
+        }
+        if inner.script.forget {
+            (record.raw, record.body) = (Bytes::new(), Value::Null);
+        }
+        let begun = (record.number, record.fault.clone(), inner.script.clone());
+        inner.records.push(record);
+        begun
+    }
+
+    /// The cache and the memory, for one prompt.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Follows another script from now on; cache and memory stay.
+    pub(crate) fn follow(&self, script: Script) {
+        let mut inner = self.lock();
+        (inner.script, inner.faults) = (script, 0);
+    }
+
+    /// All that arrived.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        self.lock().records.clone()
+    }
+
+    /// Forgets what arrived; numbers go on.
+    pub(crate) fn clear(&self) {
+        let mut inner = self.lock();
+        inner.forgotten += inner.records.len() as u64;
+        inner.records.clear();
+    }
+
+    /// Notes something about a request, if its record is still there.
+    pub(crate) fn note(&self, number: u64, change: impl FnOnce(&mut Record)) {
+        let mut inner = self.lock();
+        let at = number.checked_sub(inner.forgotten + 1).and_then(|at| usize::try_from(at).ok());
+        if let Some(record) = at.and_then(|at| inner.records.get_mut(at)) {
+            change(record);
+        }
+    }
+}
