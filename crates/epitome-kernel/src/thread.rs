@@ -4,6 +4,7 @@
 //! entry that is pinned pins the exchange it stands in. Built once by the caller, then only read:
 //! by `check`, `apply`, the budget arithmetic and `Run`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use epitome_types::{Body, Call, Entry, EntryId, Part, PartId, Role, Speaker};
@@ -60,6 +61,8 @@ pub struct Thread {
     pins: Vec<Option<Pin>>,
     typed: Option<EntryId>,
     latest_thinking: Option<EntryId>,
+    /// The call that each result answers.
+    answers: BTreeMap<PartId, PartId>,
 }
 
 impl Thread {
@@ -83,6 +86,7 @@ impl Thread {
             exchanges,
             exchange_of,
             typed,
+            answers: links.answers,
         };
         thread.pin_all(by_hand, &links.pending);
         thread
@@ -187,14 +191,12 @@ impl Thread {
 
     /// The call whose result a part is or stands in.
     pub fn call_of(&self, id: PartId) -> Option<&Call> {
-        let entry = self.entry(id.entry)?;
-        let part = self.part(id)?;
-        let outer = part.within.and_then(|outer| entry.parts.get(outer as usize)).unwrap_or(part);
-        let Body::Result(result) = &outer.body else { return None };
-        let entries = &self.entries[self.exchange_of(id.entry).entries.clone()];
-        let calls: Vec<_> = entries.iter().flat_map(Entry::calls).collect();
-        let named = calls.iter().find(|call| !call.id.is_empty() && call.id == result.call);
-        named.or(calls.first().filter(|_| calls.len() == 1)).copied()
+        let outer = self.part(id)?.within.unwrap_or(id.part);
+        let call = self.answers.get(&PartId { entry: id.entry, part: outer })?;
+        match &self.part(*call)?.body {
+            Body::Call(call) => Some(call),
+            _ => None,
+        }
     }
 
     /// What a person is told an entry is: `e12 read_file result`, `e3 user`.
@@ -237,6 +239,7 @@ struct Links {
     reach: Vec<usize>,
     broken: Vec<bool>,
     pending: Vec<usize>,
+    answers: BTreeMap<PartId, PartId>,
 }
 
 impl Links {
@@ -245,48 +248,49 @@ impl Links {
             reach: (0..entries.len()).collect(),
             broken: vec![false; entries.len()],
             pending: Vec::new(),
+            answers: BTreeMap::new(),
         };
-        let mut open: Vec<(&str, usize)> = Vec::new();
+        let mut open: Vec<(&str, PartId)> = Vec::new();
         for (place, entry) in entries.iter().enumerate() {
-            for part in &entry.parts {
-                match &part.body {
-                    Body::Call(call) => open.push((&call.id, place)),
-                    Body::Result(result) => links.close(&mut open, &result.call, place),
+            for (part, body) in (0..).zip(&entry.parts) {
+                let at = PartId { entry: entry.id, part };
+                match &body.body {
+                    Body::Call(call) => open.push((&call.id, at)),
+                    Body::Result(result) => links.close(&mut open, &result.call, at),
                     Body::Opaque(opaque) => {
-                        open.extend(opaque.calls.as_deref().map(|id| (id, place)));
+                        open.extend(opaque.calls.as_deref().map(|id| (id, at)));
                         if let Some(id) = &opaque.answers {
-                            links.close(&mut open, id, place);
+                            links.close(&mut open, id, at);
                         }
                     }
                     Body::Text(_) | Body::Thinking(_) | Body::Image(_) => {}
                 }
             }
             if is_bare_thinking(entry) && place + 1 < entries.len() {
-                links.reach[place] = place + 1;
+                links.reach[place] = end_of_reply(entries, place).max(place + 1);
             }
         }
         let turn = latest_turn(entries);
-        for (_, place) in open {
+        for place in open.into_iter().map(|(_, call)| call.entry.index()) {
             if place >= turn { links.pending.push(place) } else { links.broken[place] = true }
         }
         links
     }
 
-    /// Links a result to the latest open call of its id; one without an id answers the oldest
-    /// open call of the latest entry that has any.
-    fn close(&mut self, open: &mut Vec<(&str, usize)>, id: &str, place: usize) {
-        let found = if id.is_empty() {
-            let latest = open.iter().map(|call| call.1).max();
-            open.iter().position(|call| Some(call.1) == latest)
-        } else {
-            open.iter().rposition(|call| call.0 == id)
-        };
+    /// Links a result to a call of the latest entry that has an open one of its id, and there to
+    /// the oldest. One without an id answers any call.
+    fn close(&mut self, open: &mut Vec<(&str, PartId)>, id: &str, result: PartId) {
+        let fits = |call: &&(&str, PartId)| id.is_empty() || call.0 == id;
+        let latest = open.iter().filter(fits).map(|call| call.1.entry).max();
+        let found = open.iter().position(|call| fits(&call) && Some(call.1.entry) == latest);
         match found {
             Some(at) => {
                 let caller = open.remove(at).1;
-                self.reach[caller] = self.reach[caller].max(place);
+                let reach = &mut self.reach[caller.entry.index()];
+                *reach = (*reach).max(result.entry.index());
+                self.answers.insert(result, caller);
             }
-            None => self.broken[place] = true,
+            None => self.broken[result.entry.index()] = true,
         }
     }
 
@@ -307,7 +311,14 @@ impl Links {
     }
 }
 
-/// A reasoning item that stands alone belongs to the item after it (hazard 5).
+/// The last entry of the row of assistant entries that this one stands in.
+fn end_of_reply(entries: &[Entry], place: usize) -> usize {
+    let row = entries[place..].iter().take_while(|entry| entry.role == Role::Assistant);
+    place + row.count().saturating_sub(1)
+}
+
+/// A reasoning item that stands alone belongs to what the reply says after it (hazard 5): where
+/// the items of a reply are entries of their own, none of them may stay without it.
 fn is_bare_thinking(entry: &Entry) -> bool {
     !entry.parts.is_empty() && entry.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
 }

@@ -1,7 +1,7 @@
 //! Reads messages of Anthropic's Messages API.
 //!
 //! Invariant: every block becomes a part, in order; a block of unknown type becomes an opaque one.
-//! Called by `Document::parse`.
+//! Called through `read`.
 
 use epitome_types::{Body, Call, Entry, EntryId, Role, Speaker, ToolResult};
 
@@ -52,7 +52,7 @@ pub(crate) fn message(object: &Object<'_>, id: EntryId) -> Message {
     };
     let (entry, parts) = reader.parts.entry(id, role, value.span());
     let members = List { span: value.span(), items: object.member_spans() };
-    Ok((entry, Site { role, content, members, calls: None, parts }))
+    Ok((entry, Site { role, content, members, calls: None, images: None, parts }))
 }
 
 fn role(message: &Object<'_>) -> Result<Role, WireError> {

@@ -11,8 +11,8 @@ pub(crate) const MAX_TOKENS: u32 = 4096;
 
 /// A request that holds these messages, each as it was recorded.
 ///
-/// In Anthropic's format the first item may be the value of the top-level `system` prompt: a
-/// string or an array, which no message is. `tools` is the JSON of the tool schemas. Items are not
+/// In Anthropic's format and the Responses API the first item may be the value of the top-level
+/// system prompt: a string or an array, which no message is. `tools` is the JSON of the tool schemas. Items are not
 /// checked; [`crate::Document::parse`] reads the same entries from the outcome that they were
 /// recorded from, and refuses what is no message. A recording's format stands for its nearest
 /// provider's.
@@ -22,13 +22,13 @@ pub fn assemble(
     tools: Option<&str>,
     messages: &[&[u8]],
 ) -> Vec<u8> {
-    let anthropic = format.nearest() == Format::Anthropic;
-    let (system, messages) = match messages.split_first() {
-        Some((first, rest)) if anthropic && !is_object(first) => (Some(*first), rest),
+    let format = format.nearest();
+    let (system, messages) = match (messages.split_first(), format.system()) {
+        (Some((first, rest)), Some(key)) if !is_object(first) => (Some((key, *first)), rest),
         _ => (None, messages),
     };
     let size = messages.iter().map(|message| message.len() + 2).sum::<usize>()
-        + system.map_or(0, <[u8]>::len)
+        + system.map_or(0, |(_, system)| system.len())
         + tools.map_or(0, str::len);
     let mut out = Vec::with_capacity(size + 128);
     out.push(b'{');
@@ -40,16 +40,16 @@ pub fn assemble(
     if let Some(model) = model {
         member("model", literal(model).as_bytes());
     }
-    if anthropic {
+    if format == Format::Anthropic {
         member("max_tokens", MAX_TOKENS.to_string().as_bytes());
     }
     if let Some(tools) = tools {
         member("tools", tools.as_bytes());
     }
-    if let Some(system) = system {
-        member("system", system);
+    if let Some((key, system)) = system {
+        member(key, system);
     }
-    out.extend_from_slice(b"\"messages\":[\n");
+    out.extend_from_slice(format!("\"{}\":[\n", format.messages()).as_bytes());
     for (place, message) in messages.iter().enumerate() {
         if place > 0 {
             out.extend_from_slice(b",\n");

@@ -38,13 +38,57 @@ fn of_request(body: &Object<'_>) -> Result<Option<Format>, WireError> {
         return Ok(Some(Format::SweAgent));
     }
     match body.some("messages") {
+        None if is_responses(body) => Ok(Some(Format::Responses)),
         None => Ok(None),
         Some(_) if body.has("sessionId") && (body.has("lastActivity") || body.has("toolCalls")) => {
             Ok(Some(Format::Ollm))
         }
+        Some(messages) if is_ollama(body, messages) => Ok(Some(Format::Ollama)),
         Some(messages) if is_anthropic(body, messages)? => Ok(Some(Format::Anthropic)),
         Some(_) => Ok(Some(Format::OpenAi)),
     }
+}
+
+/// Embeddings have an `input` too: a text, or a list of texts or numbers.
+fn is_responses(body: &Object<'_>) -> bool {
+    const OWN_KEYS: [&str; 8] = [
+        "instructions",
+        "previous_response_id",
+        "conversation",
+        "max_output_tokens",
+        "store",
+        "text",
+        "reasoning",
+        "include",
+    ];
+    body.some("input").is_some_and(|input| match input.kind() {
+        Kind::String => OWN_KEYS.iter().any(|key| body.has(key)) || !body.has("encoding_format"),
+        Kind::Array => {
+            let items = input.items().unwrap_or_default();
+            items.iter().all(|item| item.kind() == Kind::Object)
+        }
+        _ => false,
+    })
+}
+
+/// What only Ollama's chat has: its own members, images beside the content, arguments that are no
+/// text.
+fn is_ollama(body: &Object<'_>, messages: Value<'_>) -> bool {
+    if body.has("options") || body.has("keep_alive") {
+        return true;
+    }
+    let messages = messages.items().unwrap_or_default();
+    messages.into_iter().filter_map(Value::as_object).any(|message| {
+        let calls = message.some("tool_calls").and_then(|calls| calls.items().ok());
+        let mut calls = calls.into_iter().flatten().filter_map(Value::as_object);
+        message.has("images")
+            || message.has("tool_name")
+            || calls.any(|call| {
+                let function = call.get("function").and_then(Value::as_object);
+                let arguments = function.and_then(|function| function.get("arguments"));
+                arguments.is_some_and(|arguments| arguments.kind() == Kind::Object)
+            })
+    })
 }
 
 fn is_anthropic(body: &Object<'_>, messages: Value<'_>) -> Result<bool, WireError> {
@@ -158,6 +202,18 @@ mod tests {
             r#"{"model":"claude-x","max_tokens":9,"messages":[],"tools":[{"type":"function","function":{}}]}"#,
             Format::OpenAi,
         );
+        check(r#"{"model":"m","input":"hi"}"#, Format::Responses);
+        check(r#"{"input":[{"role":"user","content":"hi"}],"store":false}"#, Format::Responses);
+        check(r#"{"messages":[],"options":{"num_ctx":4096}}"#, Format::Ollama);
+        check(r#"{"messages":[],"keep_alive":-1}"#, Format::Ollama);
+        check(r#"{"messages":[{"role":"user","content":"x","images":["AA=="]}]}"#, Format::Ollama);
+        let call = |arguments: &str| {
+            format!(
+                r#"{{"messages":[{{"role":"assistant","content":"","tool_calls":[{{"function":{{"name":"t","arguments":{arguments}}}}}]}}]}}"#
+            )
+        };
+        check(&call("{}"), Format::Ollama);
+        check(&call("\"{}\""), Format::OpenAi);
         check(r#"{"history":[],"trajectory":[]}"#, Format::SweAgent);
         check("{\"type\":\"session\",\"id\":\"x\"}\n", Format::Pi);
         check("{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n", Format::Pi);
@@ -177,7 +233,7 @@ mod tests {
             assert!(error.starts_with(expected), "{error}");
         };
         check(
-            r#"{"model":"m","input":[]}"#,
+            r#"{"model":"m","input":["text"]}"#,
             "format not recognised: an object with the keys `model`, `input`; expected `anthropic`",
         );
         check(

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 
 use epitome_types::{Edit, Entry, EntryId};
 
+use crate::anthropic::kind;
 use crate::json::{self, Cursor, Kind, Objects, Span, Value};
 use crate::site::{List, Site};
-use crate::{Format, WireError, anthropic, edit, openai};
+use crate::{Format, WireError, anthropic, edit, read};
 
 /// A request of a provider format.
 #[derive(Debug)]
@@ -20,6 +21,11 @@ pub struct Document<'a> {
     /// One for each message; the top-level system prompt is an entry without a site.
     sites: Vec<Site>,
     messages: List,
+    /// The message that the whole input is the text of, where it is one text and no list.
+    bare: Option<String>,
+    /// Whether the history, or part of it, is kept by the provider.
+    continued: bool,
+    context_size: Option<u64>,
     /// The top-level system prompt, where it is an entry.
     system: Option<Span>,
     tools: Option<&'a str>,
@@ -39,31 +45,62 @@ impl<'a> Document<'a> {
             return Err(WireError::WrongKind { format, is: "a recording", expected });
         }
         let text = json::text(bytes)?;
-        let Outline { messages, members } = Outline::of(text, format)?;
+        let Outline { messages: input, members } = Outline::of(text, format)?;
         let member = |name: &str| {
             let found =
                 members.iter().rev().find(|(key, value)| key == name && value.kind() != Kind::Null);
             found.map(|(_, value)| *value)
         };
-        let mut entries = Vec::with_capacity(messages.items.len() + 1);
-        let system = member("system").filter(|_| format == Format::Anthropic);
+        let mut entries = Vec::new();
+        let system = format.system().and_then(member);
         if let Some(system) = system {
             entries.push(anthropic::system(system, EntryId(0))?);
         }
-        let mut sites = Vec::with_capacity(messages.items.len());
-        for item in &messages.items {
-            let id = EntryId(u32::try_from(entries.len()).unwrap_or(u32::MAX));
-            let (entry, site) = match format {
-                Format::Anthropic => anthropic::message(item, id)?,
-                _ => openai::message(item, id)?,
-            };
-            entries.push(entry);
-            sites.push(site);
+        let mut sites = Vec::new();
+        let mut continued = format == Format::Responses
+            && (member("previous_response_id").is_some() || member("conversation").is_some());
+        let (mut bare, messages) = (
+            None,
+            match &input {
+                Input::Text(text) => {
+                    let (entry, site) = read::value(*text, format, next_id(&entries))?;
+                    entries.push(entry);
+                    sites.push(site);
+                    List { span: text.span(), items: vec![text.span()] }
+                }
+                Input::List(items) => {
+                    for item in &items.items {
+                        let (entry, site) = read::message(item, format, next_id(&entries))?;
+                        entries.push(entry);
+                        sites.push(site);
+                        continued |= format == Format::Responses && kind(item) == "item_reference";
+                    }
+                    List::of(items)
+                }
+            },
+        );
+        if let Input::Text(text) = input {
+            bare = Some(edit::bare_message(text.raw()));
         }
         let tools = member("tools").or_else(|| member("functions")).map(Value::raw);
         let model = member("model").and_then(Value::as_str);
-        let (system, messages) = (system.map(Value::span), List::of(&messages));
-        Ok(Self { text, format, entries, sites, messages, system, tools, model })
+        let context_size = member("options").filter(|_| format == Format::Ollama);
+        let context_size = context_size.and_then(|it| it.as_object()?.get("num_ctx"));
+        let context_size = context_size.and_then(|size| size.raw().parse().ok());
+        let system = system.map(Value::span);
+        Ok(Self {
+            text,
+            format,
+            entries,
+            sites,
+            messages,
+            bare,
+            continued,
+            context_size,
+            system,
+            tools,
+            model,
+        })
     }
 
     /// The same request, its messages stamped with the times a recording gave them
@@ -77,7 +114,8 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// The conversation, decoded. Anthropic's top-level `system`, where there is one, is `e0`.
+    /// The conversation, decoded. A system prompt that is no message (Anthropic's `system`, the
+    /// `instructions` of the Responses API), where there is one, is `e0`.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -98,6 +136,17 @@ impl<'a> Document<'a> {
         self.model.as_deref()
     }
 
+    /// The context size that the request asks for, in tokens (Ollama's `options.num_ctx`).
+    pub fn context_size(&self) -> Option<u64> {
+        self.context_size
+    }
+
+    /// Whether the provider keeps the history, or part of it, and the request only refers to it:
+    /// such a request is to be left as it is (hazard 26).
+    pub fn is_continued(&self) -> bool {
+        self.continued
+    }
+
     /// The format.
     pub fn format(&self) -> Format {
         self.format
@@ -108,9 +157,13 @@ impl<'a> Document<'a> {
         self.text.as_bytes()
     }
 
-    /// A message as it came; of the top-level system prompt, the value of `system`. Empty for an
-    /// id that this document does not have. [`crate::assemble`] is the way back.
-    pub fn message_bytes(&self, id: EntryId) -> &'a [u8] {
+    /// A message as it came; of the top-level system prompt, its value. Where the whole input is
+    /// one text, the message that says the same. Empty for an id that this document does not have.
+    /// [`crate::assemble`] is the way back.
+    pub fn message_bytes(&self, id: EntryId) -> &[u8] {
+        if let Some(bare) = self.bare.as_ref().filter(|_| id.index() == self.lead()) {
+            return bare.as_bytes();
+        }
         let span = match id.index().checked_sub(self.lead()) {
             Some(place) => self.messages.items.get(place).copied(),
             None => self.system,
@@ -145,17 +198,34 @@ impl<'a> Document<'a> {
         &self.messages
     }
 
+    /// Whether the input is one text, not a list of messages.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bare.is_some()
+    }
+
     /// How many entries stand before the first message: 1 with a top-level system prompt.
-    pub(crate) fn lead(&self) -> usize {
+    pub fn lead(&self) -> usize {
         self.entries.len() - self.sites.len()
     }
 }
 
+/// The place of the next entry.
+fn next_id(entries: &[Entry]) -> EntryId {
+    EntryId(u32::try_from(entries.len()).unwrap_or(u32::MAX))
+}
+
 /// The top of a body: one pass over the bytes finds the messages and checks all of it.
 struct Outline<'a> {
-    messages: Objects<'a>,
+    messages: Input<'a>,
     /// The other members of the body.
     members: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+/// What the messages are given as.
+enum Input<'a> {
+    List(Objects<'a>),
+    /// One text of the user (Responses API).
+    Text(Value<'a>),
 }
 
 impl<'a> Outline<'a> {
@@ -164,10 +234,19 @@ impl<'a> Outline<'a> {
         let mut messages = None;
         let mut members = Vec::new();
         match cursor.peek_kind()? {
-            Kind::Array if format == Format::OpenAi => messages = Some(cursor.objects()?),
+            Kind::Array if format == Format::OpenAi => {
+                messages = Some(Input::List(cursor.objects()?))
+            }
             Kind::Object => cursor.members(|key, cursor| {
                 match key.str()? {
-                    key if key == "messages" => messages = Some(cursor.objects()?),
+                    key if key == format.messages() => {
+                        let bare =
+                            format == Format::Responses && cursor.peek_kind()? == Kind::String;
+                        messages = Some(match bare {
+                            true => Input::Text(cursor.value()?),
+                            false => Input::List(cursor.objects()?),
+                        });
+                    }
                     key => members.push((key, cursor.value()?)),
                 }
                 Ok(())
@@ -179,7 +258,10 @@ impl<'a> Outline<'a> {
                 cursor.end()?;
                 Ok(Self { messages, members })
             }
-            None => Err(json::parse(text)?.unexpected("an object with `messages`")),
+            None => Err(json::parse(text)?.unexpected(match format {
+                Format::Responses => "an object with `input`",
+                _ => "an object with `messages`",
+            })),
         }
     }
 }

@@ -15,6 +15,10 @@ pub enum Format {
     Anthropic,
     /// A request to an OpenAI-compatible chat completions API, or its bare message array.
     OpenAi,
+    /// A request to OpenAI's Responses API.
+    Responses,
+    /// A request to Ollama's `/api/chat`.
+    Ollama,
     /// A session file of Claude Code (JSON lines).
     ClaudeCode,
     /// A session file (rollout) of Codex CLI (JSON lines).
@@ -28,10 +32,16 @@ pub enum Format {
 }
 
 impl Format {
+    /// The formats of requests to a provider.
+    pub const PROVIDERS: [Format; 4] =
+        [Format::Anthropic, Format::OpenAi, Format::Responses, Format::Ollama];
+
     /// Every format.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 9] = [
         Format::Anthropic,
         Format::OpenAi,
+        Format::Responses,
+        Format::Ollama,
         Format::ClaudeCode,
         Format::Codex,
         Format::Ollm,
@@ -44,6 +54,8 @@ impl Format {
         match self {
             Format::Anthropic => "anthropic",
             Format::OpenAi => "openai",
+            Format::Responses => "responses",
+            Format::Ollama => "ollama",
             Format::ClaudeCode => "claude-code",
             Format::Codex => "codex",
             Format::Ollm => "ollm",
@@ -54,13 +66,29 @@ impl Format {
 
     /// Whether it is a program's record of a conversation, not a request to a provider.
     pub fn is_recording(self) -> bool {
-        !matches!(self, Format::Anthropic | Format::OpenAi)
+        !Format::PROVIDERS.contains(&self)
+    }
+
+    /// The member of a request that holds its messages.
+    pub(crate) fn messages(self) -> &'static str {
+        if self == Format::Responses { "input" } else { "messages" }
+    }
+
+    /// The member of a request that holds a system prompt which is no message, where there may be
+    /// one.
+    pub(crate) fn system(self) -> Option<&'static str> {
+        match self {
+            Format::Anthropic => Some("system"),
+            Format::Responses => Some("instructions"),
+            _ => None,
+        }
     }
 
     /// The provider format that loses least of it: itself for a provider format.
     pub fn nearest(self) -> Format {
         match self {
             Format::Anthropic | Format::ClaudeCode | Format::Pi => Format::Anthropic,
+            Format::Responses | Format::Ollama => self,
             Format::OpenAi | Format::Codex | Format::Ollm | Format::SweAgent => Format::OpenAi,
         }
     }

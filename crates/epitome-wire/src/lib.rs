@@ -22,12 +22,15 @@ mod json;
 mod message;
 mod opaque;
 mod openai;
+mod read;
 mod record;
+mod responses;
 mod scan;
 mod site;
 mod speaker;
 mod turns;
 mod validate;
+mod volatile;
 
 pub use assemble::assemble;
 pub use detect::detect;

@@ -5,7 +5,7 @@
 use epitome_types::{Entry, EntryId};
 
 use crate::json::{self, Cursor};
-use crate::{Format, WireError, anthropic, openai};
+use crate::{Format, WireError, read};
 
 /// Reads one encoded message; it is `e0`. A recording's format stands for its nearest provider's.
 ///
@@ -17,10 +17,7 @@ pub fn message(bytes: &[u8], format: Format) -> Result<Entry, WireError> {
     let mut cursor = Cursor::new(json::text(bytes)?, 0);
     let object = cursor.object()?;
     cursor.end()?;
-    let (entry, _) = match format.nearest() {
-        Format::Anthropic => anthropic::message(&object, EntryId(0))?,
-        _ => openai::message(&object, EntryId(0))?,
-    };
+    let (entry, _) = read::message(&object, format, EntryId(0))?;
     Ok(entry)
 }
 
@@ -31,7 +28,7 @@ mod tests {
 
     #[track_caller]
     fn check(format: Format, bytes: &str) {
-        let request = format!("{{\"messages\":[{bytes}]}}");
+        let request = format!("{{\"{}\":[{bytes}]}}", format.messages());
         let document = Document::parse(request.as_bytes(), format).unwrap();
         assert_eq!(message(bytes.as_bytes(), format).as_ref(), Ok(&document.entries()[0]));
     }

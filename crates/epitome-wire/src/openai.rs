@@ -1,29 +1,42 @@
-//! Reads messages of OpenAI-compatible chat completions APIs.
+//! Reads messages of OpenAI-compatible chat completions APIs, and Ollama's of the same kind.
 //!
-//! Invariant: every piece of content and every call becomes a part, in order, text before calls.
-//! Called by `Document::parse`.
+//! Invariant: every piece of content, every image and every call becomes a part, in this order.
+//! Called through `read`.
+
+use std::borrow::Cow;
 
 use epitome_types::{Body, Call, EntryId, Role, Speaker, ToolResult};
 
 use crate::anthropic::kind;
 use crate::json::{Kind, Object, Value};
 use crate::opaque::opaque;
-use crate::site::{Calls, Content, Home, List, Message, Parts, Site, TextSite};
+use crate::site::{Beside, Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, image, speaker};
 
+/// Whose messages they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// OpenAI's and its imitators': calls have ids, images are content.
+    OpenAi,
+    /// Ollama's: results name the tool or answer the calls in their order, images stand beside a
+    /// content that is always one text.
+    Ollama,
+}
+
 /// One message.
-pub(crate) fn message(object: &Object<'_>, id: EntryId) -> Message {
+pub(crate) fn message(object: &Object<'_>, id: EntryId, dialect: Dialect) -> Message {
     let (value, role) = (object.value, role(object)?);
-    let mut reader = Reader { role, parts: Parts::default() };
+    let mut reader = Reader { dialect, role, parts: Parts::default() };
     let content = match object.get("content") {
-        None if role == Role::Assistant => Content::Absent,
+        None if role == Role::Assistant || dialect == Dialect::Ollama => Content::Absent,
         None => return Err(value.unexpected("a message with `content`")),
         Some(content) => reader.content(object, content)?,
     };
+    let images = if dialect == Dialect::Ollama { reader.images(object)? } else { None };
     let calls = reader.calls(object)?;
     let (entry, parts) = reader.parts.entry(id, role, value.span());
     let members = List { span: value.span(), items: object.member_spans() };
-    Ok((entry, Site { role, content, members, calls, parts }))
+    Ok((entry, Site { role, content, members, calls, images, parts }))
 }
 
 fn role(message: &Object<'_>) -> Result<Role, WireError> {
@@ -42,6 +55,7 @@ fn role(message: &Object<'_>) -> Result<Role, WireError> {
 
 /// Reads one message.
 struct Reader {
+    dialect: Dialect,
     role: Role,
     parts: Parts,
 }
@@ -105,8 +119,11 @@ impl Reader {
 
     /// A whole tool message: the result, and the parts of a list within it.
     fn result(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<(), WireError> {
-        let call =
-            message.text("tool_call_id").or_else(|| message.text("name")).unwrap_or_default();
+        let key = match self.dialect {
+            Dialect::OpenAi => "tool_call_id",
+            Dialect::Ollama => "tool_name",
+        };
+        let call = message.text(key).or_else(|| message.text("name")).unwrap_or_default();
         let (text, site) = match content.kind() {
             Kind::String => (content.str()?.into_owned(), TextSite::Literal(content.span())),
             _ => (String::new(), TextSite::Fixed),
@@ -123,28 +140,50 @@ impl Reader {
         Ok(())
     }
 
-    fn calls(&mut self, message: &Object<'_>) -> Result<Option<Calls>, WireError> {
+    fn images(&mut self, message: &Object<'_>) -> Result<Option<Beside>, WireError> {
+        let Some(images) = message.some("images") else { return Ok(None) };
+        let items = images.items()?;
+        let speaker = if self.role == Role::Tool { Speaker::Tool } else { Speaker::Human };
+        for (place, image) in items.iter().enumerate() {
+            let body = Body::Image(image::size(&image.str()?));
+            self.parts.push(body, speaker, Home::Image(place), TextSite::Fixed);
+        }
+        let items = items.into_iter().map(Value::span).collect();
+        let list = Some(List { span: images.span(), items });
+        Ok(Some(Beside { keys: message.places("images"), list }))
+    }
+
+    fn calls(&mut self, message: &Object<'_>) -> Result<Option<Beside>, WireError> {
         if let Some(calls) = message.some("tool_calls") {
             let calls = calls.objects()?;
             for (place, call) in calls.items.iter().enumerate() {
-                let id = call.text("id").unwrap_or_default().into_owned();
                 let inner = call.some("function").or_else(|| call.some("custom"));
                 let inner =
                     inner.ok_or_else(|| call.value.unexpected("a tool call with `function`"))?;
+                let id = match self.dialect {
+                    Dialect::OpenAi => Some(call.text("id").unwrap_or_default()),
+                    // Not every client sends it back with the result.
+                    Dialect::Ollama => None,
+                };
                 self.call(id, inner, place)?;
             }
             let keys = message.places("tool_calls");
-            return Ok(Some(Calls { keys, list: Some(List::of(&calls)) }));
+            return Ok(Some(Beside { keys, list: Some(List::of(&calls)) }));
         }
         if let Some(call) = message.some("function_call") {
-            let name = call.object()?.text("name").unwrap_or_default().into_owned();
-            self.call(name, call, 0)?;
-            return Ok(Some(Calls { keys: message.places("function_call"), list: None }));
+            self.call(None, call, 0)?;
+            return Ok(Some(Beside { keys: message.places("function_call"), list: None }));
         }
         Ok(None)
     }
 
-    fn call(&mut self, id: String, function: Value<'_>, place: usize) -> Result<(), WireError> {
+    /// A call; one without an id goes by the name of its function.
+    fn call(
+        &mut self,
+        id: Option<Cow<'_, str>>,
+        function: Value<'_>,
+        place: usize,
+    ) -> Result<(), WireError> {
         let object = function.object()?;
         let tool =
             object.text("name").ok_or_else(|| function.unexpected("a function with `name`"))?;
@@ -159,7 +198,8 @@ impl Reader {
             }
             None => (String::new(), TextSite::Fixed),
         };
-        let call = Call { id, tool: tool.into_owned(), arguments };
+        let (tool, id) = (tool.clone().into_owned(), id.unwrap_or(tool).into_owned());
+        let call = Call { id, tool, arguments };
         self.parts.push(Body::Call(call), Speaker::Model, Home::Call(place), site);
         Ok(())
     }

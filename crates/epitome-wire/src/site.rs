@@ -1,12 +1,12 @@
 //! Where a message and its parts stand in the bytes: what an edit needs to know.
 //!
 //! Invariant: parts and their sites are parallel; every span lies inside the message's span.
-//! Written by the readers of the two provider formats, read by `edit`.
+//! Written by the readers of the provider formats, read by `edit`.
 
 use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
 
-use crate::WireError;
 use crate::json::{Objects, Span};
+use crate::{WireError, volatile};
 
 /// One message in the bytes.
 #[derive(Debug)]
@@ -15,7 +15,8 @@ pub(crate) struct Site {
     pub(crate) content: Content,
     /// The message itself: its members, from key to end of value.
     pub(crate) members: List,
-    pub(crate) calls: Option<Calls>,
+    pub(crate) calls: Option<Beside>,
+    pub(crate) images: Option<Beside>,
     pub(crate) parts: Vec<PartSite>,
 }
 
@@ -29,9 +30,9 @@ pub(crate) enum Content {
     Blocks(List),
 }
 
-/// The calls that stand beside the content (`tool_calls`, the older `function_call`).
+/// What stands beside the content: calls (`tool_calls`, the older `function_call`), images.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct Beside {
     /// The places among the message's members of the keys that hold them.
     pub(crate) keys: Vec<usize>,
     /// The array; absent for the single `function_call`.
@@ -65,7 +66,10 @@ pub(crate) enum Home {
     Inner { outer: u32, item: usize },
     /// An item of the calls beside the content.
     Call(usize),
-    /// The message exists for this part alone (the result in an OpenAI tool message).
+    /// An item of the images beside the content.
+    Image(usize),
+    /// The message exists for this part alone (the result in an OpenAI tool message, an item of the
+    /// Responses API).
     Message,
 }
 
@@ -102,9 +106,20 @@ impl Parts {
             Home::Inner { outer, .. } => Some(outer),
             _ => None,
         };
-        self.parts.push(Part { body, speaker, within, known_as: None });
+        let known_as = match &body {
+            Body::Text(text) if speaker == Speaker::Harness => volatile::known_as(text),
+            _ => None,
+        };
+        self.parts.push(Part { body, speaker, within, known_as });
         self.sites.push(PartSite { home, text, inner: None });
         self.parts.len() as u32 - 1
+    }
+
+    /// Notes by which other text part `part` is known.
+    pub(crate) fn set_known(&mut self, part: u32, known_as: Option<String>) {
+        if let Some(part) = self.parts.get_mut(part as usize) {
+            part.known_as = known_as;
+        }
     }
 
     /// Notes the list that later parts within part `outer` stand in.

@@ -4,7 +4,7 @@
 //! yet said keeps its bytes, and since a reply is never cut from the results of its calls, a turn
 //! of a valid request is valid (hazards 1 to 6).
 
-use epitome_types::Role;
+use epitome_types::{EntryId, Role};
 
 use crate::Document;
 
@@ -29,6 +29,10 @@ impl Document<'_> {
     /// bytes. With as many as there are, or more, the very same bytes.
     pub fn prefix(&self, count: usize) -> Vec<u8> {
         let (bytes, messages) = (self.bytes(), self.messages());
+        if self.is_bare() && count == 0 {
+            let (head, tail) = (&bytes[..messages.span.start], &bytes[messages.span.end..]);
+            return [head, b"[]", tail].concat();
+        }
         let left_out = match (messages.items.get(count), messages.items.last()) {
             (Some(first), Some(last)) => {
                 let before = count.checked_sub(1).and_then(|before| messages.items.get(before));
@@ -49,7 +53,14 @@ impl Document<'_> {
         let (bytes, list) = (self.bytes(), self.messages());
         // Behind the bracket where there is none yet.
         let end = list.items.last().map_or(list.span.start + 1, |last| last.end);
+        let mut messages = messages.into_iter().peekable();
+        let wrapped = self.is_bare() && messages.peek().is_some();
         let mut out = bytes[..end].to_vec();
+        if wrapped {
+            out.truncate(list.span.start);
+            out.push(b'[');
+            out.extend_from_slice(self.message_bytes(EntryId(self.lead() as u32)));
+        }
         let mut follows = !list.items.is_empty();
         for message in messages {
             if follows {
@@ -57,6 +68,9 @@ impl Document<'_> {
             }
             out.extend_from_slice(message);
             follows = true;
+        }
+        if wrapped {
+            out.push(b']');
         }
         out.extend_from_slice(&bytes[end..]);
         out

@@ -73,7 +73,7 @@ struct Body {
 }
 
 fn body() -> impl Strategy<Value = Body> {
-    let format = select(vec![Format::Anthropic, Format::OpenAi]);
+    let format = select(Format::PROVIDERS.to_vec());
     (format, vec(unit(), 0..8), select(vec![",", " ,\n ", ", "]), unknown()).prop_map(
         |(format, mut units, comma, more)| {
             units.insert(0, Unit::User { blocks: false, text: "\"task\"".into(), more: "" });
@@ -81,15 +81,84 @@ fn body() -> impl Strategy<Value = Body> {
             for (number, unit) in units.iter().enumerate() {
                 let written = match format {
                     Format::Anthropic => anthropic(unit, number),
+                    Format::Responses => responses(unit, number),
+                    Format::Ollama => ollama(unit, number),
                     _ => openai(unit, number),
                 };
                 owners.extend(written.iter().map(|_| number));
                 messages.extend(written);
             }
-            let json = format!("{{\"messages\" : [ {} ]{more}}}\n", messages.join(comma));
+            let key = key(format);
+            let json = format!("{{\"{key}\" : [ {} ]{more}}}\n", messages.join(comma));
             Body { format, json, messages, units: owners }
         },
     )
+}
+
+/// The member that holds the messages.
+fn key(format: Format) -> &'static str {
+    if format == Format::Responses { "input" } else { "messages" }
+}
+
+fn responses(unit: &Unit, number: usize) -> Vec<String> {
+    let message = |role: &str, kind: &str, blocks: &bool, text: &str, more: &str| match blocks {
+        true => format!(
+            r#"{{"type":"message","content":[{{"text":{text},"type":"{kind}"{more}}}],"role":"{role}"{more}}}"#
+        ),
+        false => format!(r#"{{"content":{text},"role":"{role}"{more}}}"#),
+    };
+    let reasoning =
+        r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"\u00e9"}]}"#;
+    match unit {
+        Unit::User { blocks, text, more } => {
+            vec![message("user", "input_text", blocks, text, more)]
+        }
+        Unit::Reply { blocks, text, more } => {
+            vec![reasoning.to_owned(), message("assistant", "output_text", blocks, text, more)]
+        }
+        Unit::Exchange { text, results, more } => {
+            let mut items = vec![reasoning.to_owned()];
+            items.extend(
+                text.iter().map(|text| message("assistant", "output_text", &true, text, more)),
+            );
+            items.extend((0..results.len()).map(|place| {
+                format!(r#"{{"type":"function_call","call_id":"{number}_{place}","name":"t","arguments":"{{\"p\":2.50}}"{more}}}"#)
+            }));
+            items.push(format!(r#"{{"type":"unheard_of","x":1.0{more}}}"#));
+            items.extend(results.iter().enumerate().map(|(place, (result, list))| {
+                let output = match list {
+                    true => format!(r#"[ {{"type":"input_text","text":{result}}} , {{"type":"input_image","image_url":"u"}} ]"#),
+                    false => result.clone(),
+                };
+                format!(r#"{{"output":{output},"type":"function_call_output","call_id":"{number}_{place}"{more}}}"#)
+            }));
+            items
+        }
+    }
+}
+
+fn ollama(unit: &Unit, _: usize) -> Vec<String> {
+    match unit {
+        Unit::User { blocks, text, more } => {
+            let images = if *blocks { r#","images":[ "AA==" , "AB=="]"# } else { "" };
+            vec![format!(r#"{{"content":{text},"role":"user"{images}{more}}}"#)]
+        }
+        Unit::Reply { text, more, .. } => vec![said("assistant", false, text, more)],
+        Unit::Exchange { text, results, more } => {
+            let call =
+                format!(r#"{{"function":{{"name":"t","arguments":{{"p":2.50{more}}}}}{more}}}"#);
+            let calls = vec![call; results.len()].join(" ,");
+            let text = text.as_deref().unwrap_or("\"\"");
+            let mut messages = vec![format!(
+                r#"{{"tool_calls":[ {calls} ],"content":{text},"role":"assistant"{more}}}"#
+            )];
+            messages.extend(results.iter().map(|(result, named)| {
+                let tool = if *named { r#","tool_name":"t""# } else { "" };
+                format!(r#"{{"role":"tool","content":{result}{tool}{more}}}"#)
+            }));
+            messages
+        }
+    }
 }
 
 fn said(role: &str, blocks: bool, text: &str, more: &str) -> String {
@@ -155,7 +224,10 @@ fn openai(unit: &Unit, number: usize) -> Vec<String> {
 }
 
 /// How an inserted message begins that found no neighbour to be folded into.
-const NOTE_ALONE: &str = r#"{"role":"user","content":"NOTE "#;
+const NOTE_ALONE: [&str; 2] = [
+    r#"{"role":"user","content":"NOTE "#,
+    r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"NOTE "#,
+];
 
 /// What is done to one unit.
 #[derive(Clone, Debug)]
@@ -240,14 +312,15 @@ proptest! {
         let edited = String::from_utf8(document.edited(&edits).unwrap()).unwrap();
         prop_assert_eq!(validate(body.format, edited.as_bytes()), Ok(()), "{}\n{:?}\n{}", body.json, edits, edited);
 
-        let after = scan(edited.as_bytes()).unwrap().messages;
-        let after: Vec<_> = after.into_iter().map(|message| &edited[message.range]).collect();
+        let read = Document::parse(edited.as_bytes(), body.format).unwrap();
+        let after = read.entries().iter().map(|entry| read.message_bytes(entry.id));
+        let after: Vec<_> = after.map(|bytes| std::str::from_utf8(bytes).unwrap()).collect();
         let kept: Vec<_> = (0..body.messages.len()).filter(|message| !removed.contains(message)).collect();
         let inserts = edits.iter().filter(|edit| matches!(edit, Edit::Insert { .. })).count();
         let mut left = kept.iter();
         let mut new = 0;
         for message in after {
-            if message.starts_with(NOTE_ALONE) {
+            if NOTE_ALONE.iter().any(|alone| message.starts_with(alone)) {
                 new += 1;
                 continue;
             }
@@ -291,8 +364,13 @@ proptest! {
 
     #[test]
     fn what_is_assembled_says_the_same(body in body(), system in proptest::option::of(literal())) {
-        let json = match (&system, body.format) {
-            (Some(system), Format::Anthropic) => body.json.replacen('{', &format!("{{\"system\":{system},"), 1),
+        let key = match body.format {
+            Format::Anthropic => Some("system"),
+            Format::Responses => Some("instructions"),
+            _ => None,
+        };
+        let json = match (&system, key) {
+            (Some(system), Some(key)) => body.json.replacen('{', &format!("{{\"{key}\":{system},"), 1),
             _ => body.json.clone(),
         };
         let document = Document::parse(json.as_bytes(), body.format).unwrap();
@@ -403,7 +481,7 @@ fn use_everything(bytes: &[u8]) -> Result<(), TestCaseError> {
             }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
-        for to in [Format::Anthropic, Format::OpenAi] {
+        for to in Format::PROVIDERS {
             match convert(bytes, format, to) {
                 Ok(request) => {
                     let shown = String::from_utf8_lossy(bytes);

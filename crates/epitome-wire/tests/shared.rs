@@ -38,6 +38,7 @@ fn captured_requests_are_recognised_and_valid() {
         let format = match endpoint.split('?').next().unwrap() {
             "/v1/messages" | "/v1/messages/count_tokens" => Format::Anthropic,
             "/v1/chat/completions" => Format::OpenAi,
+            "/v1/responses" => Format::Responses,
             _ => {
                 let error = detect(body).unwrap_err().to_string();
                 assert!(error.starts_with("format not recognised"), "{}: {error}", path.display());

@@ -25,11 +25,27 @@ pub(crate) fn apply(document: &Document<'_>, edits: &[Edit]) -> Result<Vec<u8>, 
     let slots = order::arrange(document, &mut changes);
 
     let mut patches = Vec::new();
+    // One text becomes a list where it is not the only message any more.
+    let listed = document.is_bare() && !matches!(slots.as_slice(), [Slot::Keep(_)]);
+    let whole = document.messages().span;
+    let at = |at| move |with: &str| Patch { span: Span::new(at, at), with: with.to_owned() };
+    let (front, end) = (at(whole.start), at(whole.end));
+    let kept = slots.iter().any(|slot| matches!(slot, Slot::Keep(_)));
+    if listed {
+        patches.push(front("["));
+        patches.extend(kept.then(|| end(BARE.1)));
+    }
     let items = slots.into_iter().map(|slot| match slot {
         Slot::Keep(place) => Item::Keep(place),
-        Slot::New { role, texts } => Item::New(message(role, &texts.join(PARAGRAPH))),
+        Slot::New { role, texts } => {
+            Item::New(message(document.format(), role, &texts.join(PARAGRAPH)))
+        }
     });
     list(document.text(), document.messages(), items, &mut patches);
+    if listed {
+        patches.extend(kept.then(|| front(BARE.0)));
+        patches.push(end("]"));
+    }
     for (site, change) in document.sites().iter().zip(&changes.messages) {
         if !change.removed && !change.is_empty() {
             Editor { text: document.text(), format: document.format(), site, change }
@@ -42,17 +58,34 @@ pub(crate) fn apply(document: &Document<'_>, edits: &[Edit]) -> Result<Vec<u8>, 
 /// What stands between two texts that share a message.
 const PARAGRAPH: &str = "\n\n";
 
-fn message(role: Role, text: &str) -> String {
-    let role = match role {
-        Role::System => "system",
-        Role::Assistant => "assistant",
-        Role::User | Role::Tool => "user",
+/// What stands around a text that is the whole input, to make a message of it.
+const BARE: (&str, &str) = (r#"{"type":"message","role":"user","content":"#, "}");
+
+/// The message that a literal which is the whole input stands for.
+pub(crate) fn bare_message(literal: &str) -> String {
+    [BARE.0, literal, BARE.1].concat()
+}
+
+fn message(format: Format, role: Role, text: &str) -> String {
+    let (role, kind) = match role {
+        Role::System => ("system", "input_text"),
+        Role::Assistant => ("assistant", "output_text"),
+        Role::User | Role::Tool => ("user", "input_text"),
     };
+    if format == Format::Responses {
+        let text = block(kind, text);
+        return format!(r#"{{"type":"message","role":"{role}","content":[{text}]}}"#);
+    }
     format!(r#"{{"role":"{role}","content":{}}}"#, literal(text))
 }
 
-fn text_block(text: &str) -> String {
-    format!(r#"{{"type":"text","text":{}}}"#, literal(text))
+/// A text among the content of a user's message.
+fn text_block(format: Format, text: &str) -> String {
+    block(if format == Format::Responses { "input_text" } else { "text" }, text)
+}
+
+fn block(kind: &str, text: &str) -> String {
+    format!(r#"{{"type":"{kind}","text":{}}}"#, literal(text))
 }
 
 fn escaped(text: &str) -> String {
@@ -98,7 +131,7 @@ impl Editor<'_> {
         self.texts(patches);
         patches.extend(behind);
         self.inner_lists(patches);
-        self.calls(patches);
+        self.beside(patches);
     }
 
     /// What stands around the content's literal so that it takes texts in at either end: it turns
@@ -110,8 +143,9 @@ impl Editor<'_> {
         after: Option<String>,
     ) -> [Patch; 2] {
         let (start, end, before, after) = if self.format == Format::Anthropic {
-            let before = before.map_or_else(String::new, |text| text_block(&text) + ",");
-            let after = after.map_or_else(String::new, |text| format!(",{}", text_block(&text)));
+            let block = |text: String| text_block(self.format, &text);
+            let before = before.map_or_else(String::new, |text| block(text) + ",");
+            let after = after.map_or_else(String::new, |text| format!(",{}", block(text)));
             let open = format!(r#"[{before}{{"type":"text","text":"#);
             (span.start, span.end, open, format!("}}{after}]"))
         } else {
@@ -143,7 +177,8 @@ impl Editor<'_> {
             let results = kept.iter().take_while(|item| self.change.leads(**item)).count();
             let (first, rest) = kept.split_at(results);
             let keep = |items: &[usize]| items.iter().copied().map(Item::Keep).collect::<Vec<_>>();
-            let new = |text: Option<String>| text.map(|text| Item::New(text_block(&text)));
+            let new =
+                |text: Option<String>| text.map(|text| Item::New(text_block(self.format, &text)));
             let items =
                 keep(first).into_iter().chain(new(before)).chain(keep(rest)).chain(new(after));
             list(self.text, blocks, items, patches);
@@ -163,17 +198,23 @@ impl Editor<'_> {
         }
     }
 
-    /// The calls beside the content; the key that holds them goes when none is left.
-    fn calls(&self, patches: &mut Vec<Patch>) {
-        let Some(calls) = &self.site.calls else { return };
-        let all = calls.list.as_ref().map_or(1, |list| list.items.len());
-        let kept: Vec<_> = (0..all).filter(|item| !self.drops(Home::Call(*item))).collect();
-        if kept.is_empty() && all > 0 {
-            let members =
-                (0..self.site.members.items.len()).filter(|member| !calls.keys.contains(member));
+    /// The calls and images beside the content; the key that holds them goes when none is left.
+    fn beside(&self, patches: &mut Vec<Patch>) {
+        let calls = self.site.calls.iter().map(|calls| (calls, Home::Call as fn(usize) -> Home));
+        let images = self.site.images.iter().map(|images| (images, Home::Image as _));
+        let mut gone = Vec::new();
+        for (beside, home) in calls.chain(images) {
+            let all = beside.list.as_ref().map_or(1, |list| list.items.len());
+            let kept: Vec<_> = (0..all).filter(|item| !self.drops(home(*item))).collect();
+            if kept.is_empty() && all > 0 {
+                gone.extend_from_slice(&beside.keys);
+            } else if let Some(items) = &beside.list {
+                list(self.text, items, kept.into_iter().map(Item::Keep), patches);
+            }
+        }
+        if !gone.is_empty() {
+            let members = (0..self.site.members.items.len()).filter(|it| !gone.contains(it));
             list(self.text, &self.site.members, members.map(Item::Keep), patches);
-        } else if let Some(items) = &calls.list {
-            list(self.text, items, kept.into_iter().map(Item::Keep), patches);
         }
     }
 

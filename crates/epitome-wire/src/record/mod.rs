@@ -46,7 +46,7 @@ pub fn convert(bytes: &[u8], from: Format, to: Format) -> Result<Vec<u8>, WireEr
 /// As [`convert`].
 pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, WireError> {
     if to.is_recording() {
-        let expected = "`anthropic` or `openai` to convert to";
+        let expected = "`anthropic`, `openai`, `responses` or `ollama` to convert to";
         return Err(WireError::WrongKind { format: to, is: "a recording", expected });
     }
     let text = json::text(bytes)?;
@@ -56,7 +56,7 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
         Format::Ollm => ollm::read(text)?,
         Format::Pi => pi::read(text)?,
         Format::SweAgent => swe_agent::read(text)?,
-        Format::Anthropic | Format::OpenAi => {
+        Format::Anthropic | Format::OpenAi | Format::Responses | Format::Ollama => {
             let expected = "a recording to convert";
             return Err(WireError::WrongKind { format: from, is: "a request already", expected });
         }
@@ -64,6 +64,8 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
     let turns = pairs::pair(recording.turns);
     Ok(match to {
         Format::Anthropic => write::anthropic(recording.model.as_deref(), turns),
+        Format::Responses => write::responses(recording.model.as_deref(), turns),
+        Format::Ollama => write::ollama(recording.model.as_deref(), turns),
         _ => write::openai(recording.model.as_deref(), turns),
     })
 }

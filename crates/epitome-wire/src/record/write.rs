@@ -1,4 +1,4 @@
-//! Writes paired turns as a request of either provider.
+//! Writes paired turns as a request of a provider.
 //!
 //! Invariant: one item of `at` for each message written. Called by `transcribe`.
 
@@ -32,14 +32,13 @@ pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
         let role = if role == Role::Assistant { "assistant" } else { "user" };
         out.add(role, &blocks(&pieces), at);
     }
-    let mut head =
-        model.map_or_else(String::new, |model| format!(r#""model":{},"#, literal(model)));
+    let mut head = named(model);
     head += &format!(r#""max_tokens":{MAX_TOKENS},"#);
     let system = system.iter().map(|turn| texts(&turn.pieces)).collect::<Vec<_>>().join("\n\n");
     if !system.is_empty() {
         head += &format!(r#""system":{},"#, literal(&system));
     }
-    out.request(&head)
+    out.request("messages", &head)
 }
 
 /// A request to a chat completions API.
@@ -61,7 +60,137 @@ pub(super) fn openai(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
             }
         }
     }
-    out.request(&model.map_or_else(String::new, |model| format!(r#""model":{},"#, literal(model))))
+    out.request("messages", &named(model))
+}
+
+/// A request to the Responses API.
+pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+    let mut out = Messages::default();
+    for Turn { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+        let mut said: Vec<_> = pieces.iter().filter_map(|piece| input(role, piece)).collect();
+        if !said.is_empty() {
+            let role = match role {
+                Role::System => "system",
+                Role::Assistant => "assistant",
+                Role::User | Role::Tool => "user",
+            };
+            let content = std::mem::take(&mut said).join(",");
+            out.item(
+                &format!(r#"{{"type":"message","role":"{role}","content":[{content}]}}"#),
+                at.clone(),
+            );
+        }
+        for piece in &pieces {
+            match piece {
+                Piece::Call(call) => out.item(
+                    &format!(
+                        r#"{{"type":"function_call","call_id":{},"name":{},"arguments":{}}}"#,
+                        literal(&call.id),
+                        literal(&call.tool),
+                        literal(&call.arguments)
+                    ),
+                    at.clone(),
+                ),
+                Piece::Answer(answer) => out.item(
+                    &format!(
+                        r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
+                        literal(&answer.call),
+                        literal(&texts(&answer.content))
+                    ),
+                    at.clone(),
+                ),
+                Piece::Text(_) | Piece::Image { .. } | Piece::Native { .. } => {}
+            }
+        }
+    }
+    // An empty list is no request.
+    if out.at.is_empty() {
+        let text = literal(OPENING);
+        out.item(&format!(r#"{{"type":"message","role":"user","content":{text}}}"#), None);
+    }
+    out.request("input", &named(model))
+}
+
+/// A text or an image as content of the Responses API.
+fn input(role: Role, piece: &Piece<'_>) -> Option<String> {
+    match piece {
+        Piece::Text(text) => {
+            let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
+            Some(format!(r#"{{"type":"{kind}","text":{}}}"#, literal(text)))
+        }
+        Piece::Image { media, data } => {
+            let url = literal(&format!("data:{media};base64,{data}"));
+            Some(format!(r#"{{"type":"input_image","image_url":{url}}}"#))
+        }
+        Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+    }
+}
+
+/// A request to Ollama's chat.
+pub(super) fn ollama(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+    let mut out = Messages::default();
+    // The tool that each call asked for.
+    let mut tools = std::collections::BTreeMap::new();
+    for Turn { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+        match role {
+            _ if pieces.is_empty() => {}
+            Role::System => out.add("system", &literal(&texts(&pieces)), at),
+            Role::User => {
+                let said = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Text(text) => Some(text.as_ref()),
+                    _ => None,
+                });
+                let said = literal(&said.collect::<Vec<_>>().join("\n\n"));
+                let images = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Image { data, .. } => Some(literal(data)),
+                    _ => None,
+                });
+                let images = images.collect::<Vec<_>>().join(",");
+                let more = match images.is_empty() {
+                    true => said,
+                    false => format!(r#"{said},"images":[{images}]"#),
+                };
+                out.add("user", &more, at);
+            }
+            Role::Assistant => {
+                let calls = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Call(call) => {
+                        tools.insert(call.id.clone().into_owned(), literal(&call.tool));
+                        Some(format!(
+                            r#"{{"function":{{"name":{},"arguments":{}}}}}"#,
+                            literal(&call.tool),
+                            call.arguments
+                        ))
+                    }
+                    _ => None,
+                });
+                let calls = calls.collect::<Vec<_>>().join(",");
+                let text = literal(&texts(&pieces));
+                let more = match calls.is_empty() {
+                    true => text,
+                    false => format!(r#"{text},"tool_calls":[{calls}]"#),
+                };
+                out.add("assistant", &more, at);
+            }
+            Role::Tool => {
+                for answer in pieces.iter().filter_map(answer) {
+                    let text = literal(&texts(&answer.content));
+                    let tool = tools.get(answer.call.as_ref());
+                    let tool =
+                        tool.map_or_else(String::new, |tool| format!(r#","tool_name":{tool}"#));
+                    out.add("tool", &format!("{text}{tool}"), at.clone());
+                }
+            }
+        }
+    }
+    out.request("messages", &named(model))
+}
+
+/// The member that names the model.
+fn named(model: Option<&str>) -> String {
+    model.map_or_else(String::new, |model| format!(r#""model":{},"#, literal(model)))
 }
 
 /// The messages written so far.
@@ -74,13 +203,18 @@ struct Messages {
 impl Messages {
     /// Adds a message; behind the content further members may follow.
     fn add(&mut self, role: &str, content: &str, at: Option<Cow<'_, str>>) {
+        self.item(&format!(r#"{{"role":"{role}","content":{content}}}"#), at);
+    }
+
+    fn item(&mut self, json: &str, at: Option<Cow<'_, str>>) {
         let comma = if self.json.is_empty() { "" } else { ",\n" };
-        self.json += &format!(r#"{comma}{{"role":"{role}","content":{content}}}"#);
+        self.json += comma;
+        self.json += json;
         self.at.push(at.map(Cow::into_owned));
     }
 
-    fn request(self, head: &str) -> Transcript {
-        let request = format!("{{{head}\"messages\":[\n{}\n]}}\n", self.json);
+    fn request(self, key: &str, head: &str) -> Transcript {
+        let request = format!("{{{head}\"{key}\":[\n{}\n]}}\n", self.json);
         Transcript { request: request.into_bytes(), at: self.at }
     }
 }

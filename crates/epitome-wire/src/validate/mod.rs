@@ -1,12 +1,14 @@
 //! The last word before a body goes out: what its provider would refuse (hazards 1 to 10).
 //!
 //! Invariant: looks at one body alone and changes nothing; an empty list means that no rule known
-//! here is broken. Hazard 5 belongs to a format that is not read yet. Called by the facade after
+//! here is broken. Called by the facade after
 //! every compression, and by the proxy.
 
 mod anthropic;
 mod markers;
+mod ollama;
 mod openai;
+mod responses;
 
 use std::fmt;
 
@@ -47,6 +49,8 @@ pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<Violation>> {
             anthropic::check(&document, &mut found);
             markers::check(&document, &mut found).map_err(unreadable)?;
         }
+        Format::Responses => responses::check(&document, &mut found),
+        Format::Ollama => ollama::check(&document, &mut found),
         _ => openai::check(&document, &mut found),
     }
     if found.0.is_empty() { Ok(()) } else { Err(found.0) }
@@ -69,6 +73,7 @@ fn path(place: usize, site: &Site, part: usize) -> String {
         Some(Home::Block(block)) => path += &format!(".content[{block}]"),
         Some(Home::Inner { item, .. }) => path += &format!(".content[{item}]"),
         Some(Home::Call(call)) => path += &format!(".tool_calls[{call}]"),
+        Some(Home::Image(image)) => path += &format!(".images[{image}]"),
         Some(Home::Content | Home::Message) | None => {}
     }
     path

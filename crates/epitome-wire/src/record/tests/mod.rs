@@ -195,5 +195,8 @@ fn errors_name_the_line_or_the_path() {
     check(Format::SweAgent, r#"{"history":[{"role": "x"}]}"#, why);
     check(Format::OpenAi, "[]", "openai is a request already; expected a recording to convert");
     let error = convert(b"", Format::Pi, Format::SweAgent).unwrap_err().to_string();
-    assert_eq!(error, "swe-agent is a recording; expected `anthropic` or `openai` to convert to");
+    assert_eq!(
+        error,
+        "swe-agent is a recording; expected `anthropic`, `openai`, `responses` or `ollama` to convert to"
+    );
 }
