@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, claude-code, codex, ollm, pi or swe-agent
+    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
     /// The format that a recording is written in: anthropic or openai [default: the nearer one]

@@ -8,7 +8,7 @@ use epitome::{Format, Sources, Style, Window};
 use crate::settings::{self, ProfileFlags};
 
 /// Formats that the command line names and this version does not read.
-const NOT_READ: [&str; 3] = ["responses", "ollama", "epitome"];
+const NOT_READ: [&str; 1] = ["epitome"];
 
 /// Where things are kept, and how much is said.
 #[derive(Args)]
@@ -129,7 +129,8 @@ pub(crate) fn format(name: &str) -> Result<FormatFlag, String> {
 pub(crate) fn provider_format(name: &str) -> Result<Format, String> {
     let format = known(name)?;
     if format.is_recording() {
-        return Err(format!("{format} is a recording; write `anthropic` or `openai`"));
+        let providers = Format::PROVIDERS.map(|format| format!("`{format}`")).join(", ");
+        return Err(format!("{format} is a recording; there is {providers}"));
     }
     Ok(format)
 }

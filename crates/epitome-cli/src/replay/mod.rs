@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Counts tokens and pays as for this model [default: the one that the recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, claude-code, codex, ollm, pi or swe-agent
+    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
     /// The format of the requests: anthropic or openai [default: the nearer one]

@@ -59,10 +59,7 @@ pub(crate) fn cut(document: &Document<'_>, share: f64, counter: &dyn Counter) ->
 
 /// How many entries stand before the first message.
 pub(crate) fn lead(document: &Document<'_>) -> usize {
-    let is_top = |entry: &epitome::types::Entry| {
-        document.format() == epitome::Format::Anthropic && entry.role == Role::System
-    };
-    document.entries().iter().take_while(|entry| is_top(entry)).count().min(1)
+    document.lead()
 }
 
 /// The questions about the first part of a conversation.

@@ -11,7 +11,8 @@ use epitome_wire::{Document, Format, assemble};
 pub(crate) const TOMBSTONE: &str = "[erased]";
 
 /// The formats that messages are recorded in.
-const RECORDED: [Format; 2] = [Format::OpenAi, Format::Anthropic];
+const RECORDED: [Format; 4] =
+    [Format::OpenAi, Format::Anthropic, Format::Responses, Format::Ollama];
 
 /// The entries of messages that a session of this format recorded.
 ///

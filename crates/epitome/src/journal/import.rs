@@ -132,7 +132,7 @@ impl Keeper {
         let gauge = Gauge { counter: &counter, unit: Unit::Tokens };
         let schemas = tools(&counter, tool_format(document.format()), &document.tool_schemas());
         let sizes = Sizes::of(entries, gauge, schemas);
-        let lead = usize::from(has_top_level_system(document));
+        let lead = document.lead();
         let mut ends: Vec<_> = document.turns().iter().map(|count| count + lead).collect();
         // The last reply was the answer to the last request; there is no request behind it.
         ends.pop();
@@ -169,10 +169,4 @@ impl Keeper {
         };
         ends.into_iter().map(&mut batch).collect()
     }
-}
-
-/// Whether the first entry is no message of the request.
-fn has_top_level_system(document: &Document<'_>) -> bool {
-    let first = document.entries().first();
-    document.format() == Format::Anthropic && first.is_some_and(|it| it.role == Role::System)
 }

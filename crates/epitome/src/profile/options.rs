@@ -76,6 +76,10 @@ pub(crate) struct Limit {
     /// Limit in tokens for OpenAI-compatible requests where nobody states one; never enforced.
     #[schemars(range(min = 1))]
     pub(crate) openai: u64,
+    /// Limit in tokens for requests to Ollama that name no context size, where nobody states one;
+    /// never enforced.
+    #[schemars(range(min = 1))]
+    pub(crate) ollama: u64,
 }
 
 impl Limit {
@@ -83,6 +87,7 @@ impl Limit {
     pub(crate) fn guess(&self, format: Format) -> u64 {
         match format.nearest() {
             Format::Anthropic => self.anthropic,
+            Format::Ollama => self.ollama,
             _ => self.openai,
         }
     }
