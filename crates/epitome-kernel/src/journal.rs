@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role};
+use epitome_types::{Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role, Usage};
 
 use crate::port::{Departure, StoreError};
 
@@ -65,6 +65,26 @@ pub struct Turn {
     pub rent: f64,
 }
 
+/// What came back for a request. It is no message of the history yet: it becomes one when the
+/// client sends it back, in the words that the client uses for it then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The history that was asked with.
+    pub after: Chain,
+    /// What the answer says; none where it broke off before it said anything.
+    pub key: Option<EntryKey>,
+    /// The answer as a message of the session's format, byte for byte; nothing after it was erased.
+    pub bytes: Option<Vec<u8>>,
+    /// The address of its readable text.
+    pub text: ContentId,
+    /// What the provider counted.
+    pub usage: Usage,
+    /// Why it ended, in the provider's word; none where it broke off.
+    pub stop: Option<String>,
+    /// When it ended, ISO 8601.
+    pub at: String,
+}
+
 /// The epochs that may apply to a history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Epochs {
@@ -107,6 +127,16 @@ pub trait Journal: Send + Sync {
     /// When it could not be recorded; then nothing of it was. [`StoreError::Damaged`] where
     /// `after` is neither empty nor recorded, or a message does not follow the one before it.
     fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError>;
+
+    /// Records what came back for a request, beside the history that was asked with. It leaves
+    /// [`Journal::seen`] as it is: an answer changes no prompt. What says the same as an erased
+    /// message is recorded without its content.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] for a session that recorded no message; [`StoreError::Damaged`]
+    /// where the history is not recorded; or when the store cannot be written.
+    fn answered(&self, scope: &str, session: &str, answer: &Answered) -> Result<(), StoreError>;
 
     /// The rewrites of these entries.
     ///

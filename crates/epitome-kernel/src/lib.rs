@@ -17,7 +17,7 @@ mod view;
 pub use apply::{apply, identity};
 pub use check::{Fault, PlanError, check};
 pub use epitome_types as types;
-pub use journal::{Batch, Commit, Epochs, Journal, Said, Turn};
+pub use journal::{Answered, Batch, Commit, Epochs, Journal, Said, Turn};
 pub use live::{InForce, Lineage, Reconciled, epoch_of, reconcile};
 pub use nearest::nearest;
 pub use policy::{
@@ -26,7 +26,7 @@ pub use policy::{
 };
 pub use port::{
     Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Model,
-    ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob,
+    ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob, Workspace, WorkspaceError,
 };
 pub use size::Sizes;
 pub use thread::{Exchange, Frozen, Pin, Thread};

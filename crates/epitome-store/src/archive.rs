@@ -42,6 +42,14 @@ pub trait Archive: Journal {
         most: usize,
     ) -> Result<Vec<Said>, StoreError>;
 
+    /// The newest answer to the newest message of a session, where nobody went on from it yet: as
+    /// the message that it will be.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be read.
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError>;
+
     /// The epochs that a session recorded, oldest first, those taken back included.
     ///
     /// # Errors
@@ -86,7 +94,7 @@ pub trait Archive: Journal {
     fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
 
     /// Deletes a session for good: the messages that it recorded and no other session or snapshot
-    /// leads to, their texts, its snapshots, what policies noted of it, and its epochs unless all
+    /// leads to, their texts, the answers that it got, its snapshots, what policies noted of it, and its epochs unless all
     /// that they cover stays. Gives how many messages went.
     ///
     /// # Errors
@@ -95,7 +103,7 @@ pub trait Archive: Journal {
     fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
 
     /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
-    /// pieces in the index, the epochs whose summaries may quote it, and what policies noted of
+    /// pieces in the index, the answers that it may have been, the epochs whose summaries may quote it, and what policies noted of
     /// the sessions that may have led through it. Its place stays, as a tombstone (SPEC 2.1).
     /// Gives how many epochs went.
     ///
@@ -105,14 +113,14 @@ pub trait Archive: Journal {
     fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
 
     /// Messages that the search does not know yet, oldest first, each with the session that
-    /// recorded it.
+    /// recorded it; then answers that it does not know and that nobody sent back as they are.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError>;
 
-    /// Adds the pieces of messages to the search; from now on it knows them.
+    /// Adds the pieces of messages and answers to the search; from now on it knows them.
     ///
     /// # Errors
     ///

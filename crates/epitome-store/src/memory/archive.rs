@@ -52,6 +52,10 @@ impl Archive for Memory {
         })
     }
 
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
+        self.in_scope(scope, |shelf| shelf.newest_answer(session))
+    }
+
     fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
         self.in_scope(scope, |shelf| {
             let id = shelf.named(session)?;
@@ -140,7 +144,9 @@ impl Archive for Memory {
                 let session = shelf.sessions.get(&node.session)?;
                 Some((session.info.name.clone(), node.said.clone()))
             });
-            named.collect()
+            let mut open: Vec<_> = named.collect();
+            open.extend(shelf.open_answers(most - open.len()));
+            open
         }))
     }
 
@@ -151,27 +157,26 @@ impl Archive for Memory {
         departure: &Departure,
     ) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
-            let mut session = NO_SESSION;
-            let mut nodes = Vec::with_capacity(messages.len());
+            let mut recorders = Vec::with_capacity(messages.len());
             for &chain in messages {
                 let node = shelf.tree.find(chain).and_then(|id| shelf.tree.nodes.get(&id));
-                match node {
-                    Some(node) if node.said.bytes.is_some() => {
-                        session = if nodes.is_empty() { node.session } else { session };
-                        nodes.push(chain);
-                    }
-                    // It was erased or deleted since it was read: what was made of it must not
-                    // come back. The others are offered again.
-                    _ => return Ok(()),
-                }
+                let recorder = match node {
+                    Some(node) => node.said.bytes.as_ref().map(|_| node.session),
+                    None => shelf.open_answer(chain),
+                };
+                // It was erased or deleted since it was read: what was made of it must not
+                // come back. The others are offered again.
+                let Some(recorder) = recorder else { return Ok(()) };
+                recorders.push(recorder);
             }
-            for chain in nodes {
+            for &chain in messages {
                 let id = shelf.tree.find(chain);
                 if let Some(node) = id.and_then(|id| shelf.tree.nodes.get_mut(&id)) {
                     node.indexed = true;
                 }
+                shelf.answer_is_indexed(chain);
             }
-            shelf.keep(session, departure);
+            shelf.keep(recorders.first().copied().unwrap_or(NO_SESSION), departure);
             Ok(())
         })
     }
@@ -200,7 +205,9 @@ impl Shelf {
         let standing =
             self.epochs.iter().filter(|(recorder, known)| *recorder == id && !known.undone);
         let compressions = u32::try_from(standing.count()).unwrap_or(u32::MAX);
-        SessionInfo { compressions, ..session.info.clone() }
+        let mut info = SessionInfo { compressions, ..session.info.clone() };
+        self.sum_up(id, &mut info);
+        info
     }
 
     fn lineage(&self) -> Lineage {
@@ -209,8 +216,8 @@ impl Shelf {
 
     /// Erases all messages that say this; gives how many epochs went.
     fn erase(&mut self, key: EntryKey) -> Result<u32, StoreError> {
+        let (mut gone, mut found) = self.erase_answers(key);
         let said = self.tree.nodes.values_mut().filter(|node| node.said.key == key);
-        let (mut gone, mut found): (FxHashSet<ContentId>, bool) = <_>::default();
         for node in said {
             found = true;
             let bytes = node.said.bytes.take();
@@ -284,6 +291,7 @@ impl Shelf {
     fn delete(&mut self, doomed: SessionId, name: &str) -> u32 {
         self.snapshots.retain(|snapshot| snapshot.session != name);
         self.sessions.remove(&doomed);
+        self.answers.retain(|answer| answer.session != doomed);
         let before = self.lineage();
         let estate = before.estate(doomed, &self.needed());
         let after = before.after(&estate);

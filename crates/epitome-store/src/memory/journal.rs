@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use epitome_kernel::types::{
     Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
 };
-use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
+use epitome_kernel::{Answered, Batch, Commit, Departure, Epochs, Journal, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::tree::Node;
@@ -32,6 +32,10 @@ impl Journal for Memory {
     fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         self.write(scope, |shelf| shelf.append(name, batch))
+    }
+
+    fn answered(&self, scope: &str, name: &str, answer: &Answered) -> Result<(), StoreError> {
+        self.write(scope, |shelf| shelf.answered(name, answer))
     }
 
     fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: it answers exactly as [`crate::Sqlite`] does. Called through the ports.
 
+mod answer;
 mod archive;
 mod journal;
 mod tree;
@@ -13,6 +14,7 @@ use epitome_kernel::types::{ContentId, EntryKey, Recorded, Rewrite, SessionInfo,
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::answer::Answer;
 use self::tree::Tree;
 use crate::passage::{Kept, answer, arrivals};
 use crate::prefix::Prefix;
@@ -36,6 +38,8 @@ struct Shelf {
     epochs: Vec<(SessionId, Recorded)>,
     pins: Vec<EntryKey>,
     snapshots: Vec<Snapshot>,
+    /// In the order in which they came.
+    answers: Vec<Answer>,
     erased: FxHashSet<EntryKey>,
     seen: u64,
     used: u64,

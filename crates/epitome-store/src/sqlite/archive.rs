@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::journal::number;
 use super::ledger::{MESSAGE, SESSION};
-use super::{Sqlite, delete, epoch, erase, session, shelf, snapshot, tree};
+use super::{Sqlite, answer, delete, epoch, erase, session, shelf, snapshot, tree};
 
 impl Archive for Sqlite {
     fn sessions(
@@ -20,14 +20,23 @@ impl Archive for Sqlite {
         most: usize,
         trashed: bool,
     ) -> Result<Vec<SessionInfo>, StoreError> {
-        self.read(|connection| match number(connection, scope)? {
-            Some(scope) => Ok(session::list(connection, scope, skip, most, trashed)?),
-            None => Ok(Vec::new()),
+        self.read(|connection| {
+            let Some(scope) = number(connection, scope)? else { return Ok(Vec::new()) };
+            let listed = session::list(connection, scope, skip, most, trashed)?;
+            let summed = listed.into_iter().map(|(id, mut info)| {
+                answer::sum_up(connection, id, &mut info)?;
+                Ok(info)
+            });
+            summed.collect()
         })
     }
 
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
-        self.read(|connection| Ok(session::named(connection, number(connection, scope)?, name)?.1))
+        self.read(|connection| {
+            let (id, mut info) = session::named(connection, number(connection, scope)?, name)?;
+            answer::sum_up(connection, id, &mut info)?;
+            Ok(info)
+        })
     }
 
     fn history(
@@ -41,6 +50,14 @@ impl Archive for Sqlite {
             // A scope that was never written has no number; none has this one.
             let scope = number(connection, scope)?.unwrap_or_default();
             tree::history(connection, scope, head, from, most)
+        })
+    }
+
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
+        self.read(|connection| {
+            let number = number(connection, scope)?;
+            let (id, info) = session::named(connection, number, session)?;
+            answer::newest(connection, number.unwrap_or_default(), id, info.head)
         })
     }
 
@@ -102,7 +119,11 @@ impl Archive for Sqlite {
 
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
         self.read(|connection| match number(connection, scope)? {
-            Some(scope) => tree::unindexed(connection, scope, most),
+            Some(scope) => {
+                let mut open = tree::unindexed(connection, scope, most)?;
+                open.extend(answer::unindexed(connection, scope, most - open.len())?);
+                Ok(open)
+            }
             None => Ok(Vec::new()),
         })
     }
@@ -114,20 +135,29 @@ impl Archive for Sqlite {
         departure: &Departure,
     ) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
-            let mut nodes = Vec::with_capacity(messages.len());
+            let (mut nodes, mut recorders) = (Vec::new(), Vec::new());
             for &chain in messages {
-                match tree::find(connection, ledger.scope, chain)? {
-                    Some(node) if tree::has_bytes(connection, node.id)? => nodes.push(node),
-                    // It was erased or deleted since it was read: what was made of it must not
-                    // come back. The others are offered again.
-                    _ => return Ok(()),
-                }
+                let recorder = match tree::find(connection, ledger.scope, chain)? {
+                    Some(node) if tree::has_bytes(connection, node.id)? => {
+                        nodes.push(node.id);
+                        Some(node.session)
+                    }
+                    Some(_) => None,
+                    None => answer::recorder(connection, ledger.scope, chain)?,
+                };
+                // It was erased or deleted since it was read: what was made of it must not
+                // come back. The others are offered again.
+                let Some(recorder) = recorder else { return Ok(()) };
+                recorders.push(recorder);
             }
-            for node in &nodes {
-                ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
+            for node in nodes {
+                ledger.change(connection, &MESSAGE, node, "indexed = 1", &[])?;
             }
             tree::all_indexed(connection, ledger.scope)?;
-            let session = nodes.first().map_or(shelf::NO_SESSION, |node| node.session);
+            for &chain in messages {
+                answer::indexed(connection, ledger, chain)?;
+            }
+            let session = recorders.first().copied().unwrap_or(shelf::NO_SESSION);
             Ok(shelf::keep(connection, ledger, session, departure)?)
         })
     }

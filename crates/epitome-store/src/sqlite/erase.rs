@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
-use super::{delete, epoch, memo, remove, tree};
+use super::{answer, delete, epoch, memo, remove, tree};
 use crate::content;
 use crate::lineage::Lineage;
 
@@ -24,10 +24,10 @@ pub(crate) fn message(
         .prepare_cached("SELECT id, raw, text FROM message WHERE scope = ?1 AND key = ?2")?
         .query_map(params![scope, key.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    if messages.is_empty() {
+    let (mut gone, answered) = answer::erase(connection, ledger, key)?;
+    if messages.is_empty() && !answered {
         return Err(StoreError::Unknown { id: key.to_string() }.into());
     }
-    let mut gone: FxHashSet<ContentId> = FxHashSet::default();
     let raws: FxHashSet<[u8; 16]> = messages.iter().filter_map(|(_, raw, _)| *raw).collect();
     for (id, _, text) in &messages {
         let bytes = tree::bytes(connection, *id)?;

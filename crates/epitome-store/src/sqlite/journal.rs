@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{Chain, EntryKey, Epoch, Mark, Rewrite};
-use epitome_kernel::{Batch, Commit, Departure, Epochs, Journal, StoreError};
+use epitome_kernel::{Answered, Batch, Commit, Departure, Epochs, Journal, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::fail::Fail;
 use super::ledger::Ledger;
-use super::{Sqlite, epoch, mark, memo, session, shelf, tree};
+use super::{Sqlite, answer, epoch, mark, memo, session, shelf, tree};
 use crate::batch;
 
 impl Journal for Sqlite {
@@ -31,6 +31,13 @@ impl Journal for Sqlite {
     fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         self.record(scope, |connection, ledger| append(connection, ledger, name, batch))
+    }
+
+    fn answered(&self, scope: &str, name: &str, answer: &Answered) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+            answer::add(connection, ledger, session, answer)
+        })
     }
 
     fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {

@@ -72,11 +72,18 @@ pub(crate) const SNAPSHOT: Table = table!(
 );
 pub(crate) const ERASED: Table = table!("erased", "key", "?2");
 pub(crate) const MEMO: Table = table!("memo", "session, policy, memo", "?2, ?3, ?4");
+pub(crate) const ANSWER: Table = table!(
+    "answer",
+    "session, after, place, key, chain, raw, text, input, cache_read, cache_written, output, stop, \
+     at, indexed",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16",
+    "bytes"
+);
 
 /// All of them.
-pub(crate) const TABLES: [&Table; 13] = [
+pub(crate) const TABLES: [&Table; 14] = [
     &BLOB, &HELD, &RAW, &PASSAGE, &BRANCH, &MESSAGE, &SESSION, &REWRITE, &EPOCH, &MARK, &SNAPSHOT,
-    &ERASED, &MEMO,
+    &ERASED, &MEMO, &ANSWER,
 ];
 
 /// What a scope holds, in two numbers, and how often it was written.

@@ -17,7 +17,7 @@ const APPLICATION: i64 = 0x4570_6974;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -204,6 +204,31 @@ const MIGRATIONS: [&str; 3] = [
         memo TEXT NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX memo_policy ON memo (scope, session, policy);",
+    // What came back. `after` is the history that was asked with, `chain` that history with the
+    // answer behind it: the address of the message that says the same, once the client sends it.
+    "CREATE TABLE answer (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        session INTEGER NOT NULL,
+        after BLOB NOT NULL,
+        place INTEGER NOT NULL,
+        key BLOB,
+        chain BLOB,
+        raw BLOB,
+        text BLOB NOT NULL,
+        input INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_written INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        stop TEXT,
+        at TEXT NOT NULL,
+        indexed INTEGER NOT NULL,
+        bytes BLOB
+    ) STRICT;
+    CREATE INDEX answer_usage ON answer (session, input, cache_read, cache_written, output);
+    CREATE INDEX answer_after ON answer (scope, after);
+    CREATE INDEX answer_key ON answer (scope, key);
+    CREATE INDEX answer_open ON answer (scope, chain) WHERE indexed = 0;",
 ];
 
 /// The version that gave scopes a ledger.

@@ -3,7 +3,7 @@
 //! Invariant: a row says all that a list of sessions shows, so that listing reads no message.
 //! Called by [`super::journal`] and [`super::archive`].
 
-use epitome_kernel::types::{Chain, SessionInfo};
+use epitome_kernel::types::{Chain, SessionInfo, Usage};
 use epitome_kernel::{Batch, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
@@ -46,8 +46,9 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
             limit: count(14)?,
             trashed: row.get(15)?,
             compressions: row.get(16)?,
+            // Summed up only where somebody looks: see `answer`.
             answers: 0,
-            usage: Default::default(),
+            usage: Usage::default(),
         },
     ))
 }
@@ -93,14 +94,14 @@ pub(crate) fn list(
     skip: usize,
     most: usize,
     trashed: bool,
-) -> rusqlite::Result<Vec<SessionInfo>> {
+) -> rusqlite::Result<Vec<(SessionId, SessionInfo)>> {
     let bound = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     connection
         .prepare_cached(&format!(
             "{INFO} WHERE scope = ?1 AND (?2 OR NOT trashed)
              ORDER BY used DESC, id DESC LIMIT ?4 OFFSET ?3"
         ))?
-        .query_map(params![scope, trashed, bound(skip), bound(most)], |row| Ok(info(row)?.1))?
+        .query_map(params![scope, trashed, bound(skip), bound(most)], info)?
         .collect()
 }
 

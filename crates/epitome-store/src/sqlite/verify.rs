@@ -134,11 +134,12 @@ impl<'a> Check<'a> {
         let found = self.attempt(name, |check| Ok(Ledger::find(check.connection, name)?));
         let Some(Some(ledger)) = found else { return };
         let scope = ledger.scope;
-        let checks: [ScopeCheck<'a>; 6] = [
+        let checks: [ScopeCheck<'a>; 7] = [
             Self::contents,
             Self::passages,
             Self::messages,
             Self::sessions,
+            Self::answers,
             Self::epochs,
             Self::references,
         ];
@@ -173,7 +174,9 @@ impl<'a> Check<'a> {
         let texts = "SELECT id, CAST(text AS BLOB) FROM blob WHERE scope = ?1";
         let short = "SELECT raw, bytes FROM message WHERE scope = ?1 AND bytes NOT NULL";
         let long = "SELECT id, bytes FROM raw WHERE scope = ?1";
-        for (what, sql) in [("text", texts), ("message", short), ("message", long)] {
+        let answers = "SELECT raw, bytes FROM answer WHERE scope = ?1 AND bytes NOT NULL";
+        let all = [("text", texts), ("message", short), ("message", long), ("answer", answers)];
+        for (what, sql) in all {
             self.rows(sql, scope, |check, row| {
                 let id = ContentId(row.get(0)?);
                 if ContentId::of_bytes(row.get_ref(1)?.as_blob().unwrap_or_default()) != id {
@@ -260,6 +263,29 @@ impl<'a> Check<'a> {
                 let sql = "UPDATE session SET messages = ?2 WHERE id = ?1";
                 connection.execute(sql, params![id, there]).map(|_| ())
             })
+        })
+    }
+
+    /// Every answer has its content or none, follows its history, and belongs to a session.
+    fn answers(&mut self, scope: i64) -> Result<(), Fail> {
+        let sql =
+            "SELECT answer.id, after, key, chain, raw IS NOT NULL, bytes IS NOT NULL, session.id
+            FROM answer LEFT JOIN session ON session.id = answer.session WHERE answer.scope = ?1";
+        self.rows(sql, scope, |check, row| {
+            let (id, after): (i64, _) = (row.get(0)?, Chain(row.get(1)?));
+            let key = row.get::<_, Option<[u8; 16]>>(2)?.map(EntryKey);
+            let chain = row.get::<_, Option<[u8; 16]>>(3)?.map(Chain);
+            if key.map(|key| after.then(key)) != chain {
+                check.lost(format!("the answer {id} does not follow the history that it says"));
+            }
+            let (addressed, there): (bool, bool) = (row.get(4)?, row.get(5)?);
+            if addressed && !there {
+                check.lost(format!("the bytes of the answer {id} are missing"));
+            }
+            if row.get::<_, Option<i64>>(6)?.is_none() {
+                check.lost(format!("the session of the answer {id} is missing"));
+            }
+            Ok(())
         })
     }
 

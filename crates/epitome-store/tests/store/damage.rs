@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say, snapshot,
+    LONG, SCOPE, answer, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say,
+    snapshot,
 };
 
 /// Damages that are tried of each kind.
@@ -42,6 +43,8 @@ fn filled() -> (TempDir, PathBuf) {
     store.erase(SCOPE, key("another way")).unwrap();
     store.trash(SCOPE, "two", true).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
+    store.answered(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
+    store.answered(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
     drop(store);
     assert!(!path.with_extension("db-wal").exists());
     (folder, path)
@@ -64,6 +67,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.unindexed(SCOPE, 99)?),
         format!("{:?}", store.rent(SCOPE, "one")?),
         format!("{:?}", store.memos(SCOPE, "one")?),
+        format!("{:?}", store.answer(SCOPE, "one")?),
     ];
     for text in HISTORY {
         let id = ContentId::of(text).to_string();
@@ -196,6 +200,12 @@ fn losses_are_named() {
         ("DELETE FROM snapshot", "the records are not those that were written"),
         ("DELETE FROM memo WHERE policy = 'other'", "the records are not those that were written"),
         ("UPDATE memo SET memo = '{}'", "the records are not those that were written"),
+        ("DELETE FROM answer WHERE session = 2", "the records are not those that were written"),
+        ("UPDATE answer SET output = 7", "the records are not those that were written"),
+        ("UPDATE answer SET bytes = NULL", "the bytes of the answer 1 are missing"),
+        ("UPDATE answer SET bytes = x'00' WHERE id = 1", "is not what its address says"),
+        ("UPDATE answer SET after = zeroblob(16)", "the answer 1 does not follow the history"),
+        ("UPDATE answer SET session = 77", "the session of the answer 1 is missing"),
         ("UPDATE passage SET start = 3", "does not stand in its original"),
         ("UPDATE rewrite SET text = zeroblob(16)", "is sent as is missing"),
         ("DROP INDEX message_place", "the tables are not as"),
@@ -233,6 +243,10 @@ fn check_erased(secret: &str) {
     let (first, second) = (r#"{"said":"he told hunter2"}"#, r#"{"said":"my password"}"#);
     store.note(SCOPE, "one", &memos(&[("default", first)])).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", second)])).unwrap();
+    store
+        .answered(SCOPE, "one", &answer(&["before"], &format!("{secret}, said otherwise")))
+        .unwrap();
+    store.answered(SCOPE, "one", &answer(&["before", secret, "after"], secret)).unwrap();
     for number in 0..50 {
         let name = format!("filler {number}");
         say(&store, &name, &[], &[&name]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use crate::common::{Chars, Conversation};
-use crate::talk::{SCOPE, batch, chain, epoch, key, memos, say};
+use crate::talk::{SCOPE, answer, answer_said, batch, chain, epoch, key, memos, say};
 use epitome_kernel::types::Mark;
 use epitome_kernel::{Commit, Departure, Journal, Store, StoreError};
 use epitome_store::Archive;
@@ -91,7 +91,7 @@ fn a_newer_store_is_refused_untouched() {
     let before = std::fs::read(&path).unwrap();
     for open in [Sqlite::open, Sqlite::open_existing] {
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 999, known: 3 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 4 }), "{error}");
     }
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -205,7 +205,10 @@ fn take_back(path: &Path, version: u32) {
             raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
         }
     };
-    drop_tables(&["memo"]);
+    drop_tables(&["answer"]);
+    if version < 3 {
+        drop_tables(&["memo"]);
+    }
     if version == 1 {
         drop_tables(&[
             "held", "raw", "branch", "message", "session", "rewrite", "epoch", "mark", "snapshot",
@@ -221,7 +224,7 @@ fn take_back(path: &Path, version: u32) {
 
 #[test]
 fn an_older_store_becomes_a_journal() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         let (_folder, path) = place();
         let store = Sqlite::open(&path).unwrap();
         store.keep("a", &one("the lighthouse")).unwrap();
@@ -231,6 +234,7 @@ fn an_older_store_becomes_a_journal() {
         assert_eq!(found(&store, "lighthouse"), ["the lighthouse"], "{version}");
         say(&store, "one", &[], &["a", "b"]);
         store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
+        store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 2, "{version}");
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
@@ -239,13 +243,20 @@ fn an_older_store_becomes_a_journal() {
 
 #[test]
 fn an_older_journal_keeps_all_that_it_holds() {
+    for version in [2, 3] {
+        check_kept(version);
+    }
+}
+
+#[track_caller]
+fn check_kept(version: u32) {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b"]);
     store.commit(SCOPE, "one", &epoch(&["a", "b"], "s"), &Departure::default(), 0).unwrap();
     let before = store.session(SCOPE, "one").unwrap();
     drop(store);
-    take_back(&path, 2);
+    take_back(&path, version);
     let store = Sqlite::open_existing(&path).unwrap();
     assert_eq!(store.verify(false).unwrap(), []);
     assert_eq!(store.session(SCOPE, "one").unwrap(), before);
@@ -255,8 +266,10 @@ fn an_older_journal_keeps_all_that_it_holds() {
     );
     assert_eq!(store.seen(SCOPE).unwrap(), 1);
     store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
+    store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
     drop(store);
     let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a", "b"], "c")));
     assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[("default", "{}")]));
     assert_eq!(store.verify(false).unwrap(), []);
 }

@@ -11,7 +11,8 @@ use proptest::sample::Index;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, snapshot,
+    LONG, SCOPE, answer, batch, chain, chains, departure, epoch, key, keys, memos, rewrite,
+    snapshot,
 };
 
 /// What may be said: few texts, so that histories meet.
@@ -59,6 +60,12 @@ enum Act {
         session: usize,
         policies: usize,
     },
+    Answer {
+        session: usize,
+        at: Index,
+        cut: usize,
+        text: Option<usize>,
+    },
     Index {
         most: usize,
     },
@@ -89,6 +96,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
                 .prop_map(|(session, at, automatic)| Act::Snap { session, at, automatic }),
             1 => (session(), any::<bool>()).prop_map(|(session, trashed)| Act::Trash { session, trashed }),
             2 => (session(), 0_usize..4).prop_map(|(session, policies)| Act::Note { session, policies }),
+            3 => (session(), any::<Index>(), 0_usize..3, prop::option::of(0..TEXTS.len()))
+                .prop_map(|(session, at, cut, text)| Act::Answer { session, at, cut, text }),
             2 => (1_usize..4).prop_map(|most| Act::Index { most }),
             1 => (0..TEXTS.len()).prop_map(|text| Act::Erase { text }),
             1 => session().prop_map(|session| Act::Delete { session }),
@@ -167,6 +176,14 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             let notes = &notes[..*policies];
             shown(&store.note(SCOPE, SESSIONS[*session], &memos(notes)))
         }
+        Act::Answer { session, at, cut, text } => {
+            let after = shortened(told.history(*at), *cut);
+            let mut answer = answer(&after, text.map_or("", |text| TEXTS[text]));
+            if text.is_none() {
+                (answer.key, answer.bytes, answer.stop) = (None, None, None);
+            }
+            shown(&store.answered(SCOPE, SESSIONS[*session], &answer))
+        }
         Act::Index { most } => {
             let open = store.unindexed(SCOPE, *most).unwrap();
             let chains: Vec<Chain> = open.iter().map(|(_, said)| said.chain).collect();
@@ -222,6 +239,7 @@ fn portrait(store: &(impl Archive + Store), told: &Told) -> Vec<String> {
     ];
     for session in SESSIONS {
         told_all.push(format!("{:?}", store.epochs_of(SCOPE, session)));
+        told_all.push(format!("{:?}", store.answer(SCOPE, session)));
         told_all.push(format!("{:?}", store.rent(SCOPE, session)));
         told_all.push(format!("{:?}", store.memos(SCOPE, session)));
     }

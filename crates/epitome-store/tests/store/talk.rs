@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
     Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, Op, PartId,
-    Plan, Purpose, Rewrite, Role, Snapshot,
+    Plan, Purpose, Rewrite, Role, Snapshot, Usage,
 };
-use epitome_kernel::{Batch, Blob, Departure, Journal, Said, Turn};
+use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 
 /// The scope of most tests.
 pub(crate) const SCOPE: &str = "local/default";
@@ -70,6 +70,35 @@ pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
 /// Records a request.
 pub(crate) fn say(store: &(impl Journal + ?Sized), session: &str, before: &[&str], new: &[&str]) {
     store.append(SCOPE, session, &batch(before, new)).unwrap();
+}
+
+/// The answer that says this after these texts.
+pub(crate) fn answer(after: &[&str], text: &str) -> Answered {
+    let tokens = text.len() as u64;
+    Answered {
+        after: chain(after),
+        key: Some(key(text)),
+        bytes: Some(bytes(text)),
+        text: ContentId::of(text),
+        usage: Usage { input: 1, cache_read: 10, cache_written: 100, output: tokens },
+        stop: Some("end_turn".into()),
+        at: format!("2026-01-01T00:04:{:02}Z", after.len() % 60),
+    }
+}
+
+/// The message that an answer will be.
+pub(crate) fn answer_said(after: &[&str], text: &str) -> Said {
+    let answer = answer(after, text);
+    Said {
+        chain: answer.after.then(key(text)),
+        key: key(text),
+        place: u32::try_from(after.len()).unwrap(),
+        role: Role::Assistant,
+        bytes: answer.bytes,
+        text: answer.text,
+        tokens: answer.usage.output,
+        at: Some(answer.at),
+    }
 }
 
 /// What policies noted.

@@ -1,0 +1,123 @@
+//! What came back for requests, in memory.
+//!
+//! Invariant: an answer stands beside the tree, never in it; what goes and what stays is the same
+//! as on disk. Called by the journal and the archive in memory.
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo};
+use epitome_kernel::{Answered, Said, StoreError};
+use rustc_hash::FxHashSet;
+
+use super::{SessionId, Shelf};
+use crate::content;
+
+/// An answer, and where it stands.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) session: SessionId,
+    place: u32,
+    answered: Answered,
+    indexed: bool,
+}
+
+impl Answer {
+    /// The history that ends with it.
+    fn chain(&self) -> Option<Chain> {
+        self.answered.key.map(|key| self.answered.after.then(key))
+    }
+
+    /// The message that it will be.
+    fn said(&self) -> Option<Said> {
+        let Answered { after, bytes, text, usage, at, .. } = &self.answered;
+        let key = self.answered.key?;
+        Some(Said {
+            chain: after.then(key),
+            key,
+            place: self.place,
+            role: Role::Assistant,
+            bytes: bytes.clone(),
+            text: *text,
+            tokens: usage.output,
+            at: Some(at.clone()),
+        })
+    }
+}
+
+impl Shelf {
+    /// Records an answer.
+    pub(super) fn answered(&mut self, name: &str, answer: &Answered) -> Result<(), StoreError> {
+        let session = self.named(name)?;
+        let end = self.tree.end_of(answer.after)?;
+        let place = end.map_or(0, |id| self.tree.place(id) + 1);
+        let mut answered = answer.clone();
+        let erased = answer.key.is_none_or(|key| self.erased.contains(&key));
+        answered.bytes = answered.bytes.filter(|_| !erased);
+        let indexed = answered.bytes.is_none();
+        self.answers.push(Answer { session, place, answered, indexed });
+        Ok(())
+    }
+
+    /// The newest answer to the newest message of a session.
+    pub(super) fn newest_answer(&self, name: &str) -> Result<Option<Said>, StoreError> {
+        let id = self.named(name)?;
+        let head = self.sessions.get(&id).map(|session| session.info.head).unwrap_or_default();
+        let own = |answer: &&Answer| answer.session == id && answer.answered.after == head;
+        Ok(self.answers.iter().rev().filter(own).find_map(Answer::said))
+    }
+
+    /// Adds to the facts of a session what its provider counted.
+    pub(super) fn sum_up(&self, id: SessionId, info: &mut SessionInfo) {
+        for answer in self.answers.iter().filter(|answer| answer.session == id) {
+            info.answers += 1;
+            info.usage += answer.answered.usage;
+        }
+    }
+
+    /// Answers that the search does not know yet and that nobody sent back as they are.
+    pub(super) fn open_answers(&self, most: usize) -> Vec<(String, Said)> {
+        let sent_back =
+            |answer: &Answer| answer.chain().is_some_and(|it| self.tree.find(it).is_some());
+        let open = self.answers.iter().filter(|answer| !answer.indexed && !sent_back(answer));
+        let named = open.take(most).filter_map(|answer| {
+            let session = self.sessions.get(&answer.session)?;
+            Some((session.info.name.clone(), answer.said()?))
+        });
+        named.collect()
+    }
+
+    /// The session of an answer that the search may still learn, by the history that ends with it.
+    pub(super) fn open_answer(&self, chain: Chain) -> Option<SessionId> {
+        let open = |answer: &&Answer| !answer.indexed && answer.chain() == Some(chain);
+        self.answers.iter().find(open).map(|answer| answer.session)
+    }
+
+    /// Remembers that the search knows the answers that end a history.
+    pub(super) fn answer_is_indexed(&mut self, chain: Chain) {
+        for answer in self.answers.iter_mut().filter(|answer| answer.chain() == Some(chain)) {
+            answer.indexed = true;
+        }
+    }
+
+    /// Erases all answers that say this, and those that messages which say it may have been; gives
+    /// the addresses of their copies, and whether there was one that says it.
+    pub(super) fn erase_answers(&mut self, key: EntryKey) -> (FxHashSet<ContentId>, bool) {
+        let tree = &self.tree;
+        let messages = tree
+            .nodes
+            .values()
+            .filter(|node| node.said.key == key && node.said.role == Role::Assistant);
+        let before = |parent| tree.nodes.get(&parent).map(|node| node.said.chain);
+        let places: FxHashSet<Chain> =
+            messages.map(|node| node.parent.and_then(before).unwrap_or_default()).collect();
+        let (mut gone, mut found) = (FxHashSet::default(), false);
+        for answer in &mut self.answers {
+            let says_it = answer.answered.key == Some(key);
+            if says_it || places.contains(&answer.answered.after) {
+                found |= says_it;
+                answer.indexed = true;
+                let bytes = answer.answered.bytes.take();
+                gone.extend(content::addresses(answer.answered.text, bytes.as_deref()));
+            }
+        }
+        (gone, found)
+    }
+}

@@ -1,0 +1,206 @@
+//! What came back for requests, in the database.
+//!
+//! Invariant: an answer stands beside the tree, never in it; it goes with its session, and its
+//! content with the message that it became. Called by [`super::journal`] and [`super::archive`],
+//! and by [`super::erase`] and [`super::delete`] when it is to go for good.
+
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo, Usage};
+use epitome_kernel::{Answered, Said};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use rustc_hash::FxHashSet;
+
+use super::fail::Fail;
+use super::ledger::{ANSWER, Ledger};
+use super::session::SessionId;
+use super::{remove, tree};
+use crate::content;
+
+/// Selects what [`said`] reads.
+const SAID: &str = "SELECT key, chain, place, raw, text, output, at, bytes, session FROM answer";
+
+/// Records an answer.
+pub(crate) fn add(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    answer: &Answered,
+) -> Result<(), Fail> {
+    let end = tree::end_of(connection, ledger.scope, answer.after)?;
+    let place = end.map_or(0, |node| node.place + 1);
+    let kept = match answer.key {
+        Some(key) if tree::is_erased(connection, ledger.scope, key)? => None,
+        Some(_) => answer.bytes.as_ref(),
+        None => None,
+    };
+    let (key, chain) = (answer.key, answer.key.map(|key| answer.after.then(key)));
+    let Usage { input, cache_read, cache_written, output } = answer.usage;
+    ledger.insert(
+        connection,
+        &ANSWER,
+        params![
+            session,
+            answer.after.0,
+            place,
+            key.map(|key| key.0),
+            chain.map(|chain| chain.0),
+            kept.map(|bytes| tree::address(bytes)),
+            answer.text.0,
+            input as i64,
+            cache_read as i64,
+            cache_written as i64,
+            output as i64,
+            answer.stop,
+            answer.at,
+            kept.is_none(),
+        ],
+        params![kept],
+    )?;
+    Ok(())
+}
+
+/// The newest answer to the newest message of a session.
+pub(crate) fn newest(
+    connection: &Connection,
+    scope: i64,
+    session: SessionId,
+    head: Chain,
+) -> Result<Option<Said>, Fail> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{SAID} WHERE scope = ?1 AND after = ?2 AND session = ?3 AND key NOT NULL
+         ORDER BY id DESC LIMIT 1"
+    ))?;
+    let mut rows = statement.query(params![scope, head.0, session])?;
+    rows.next()?.map(said).transpose()
+}
+
+/// Adds to the facts of a session what its provider counted.
+pub(crate) fn sum_up(
+    connection: &Connection,
+    session: SessionId,
+    info: &mut SessionInfo,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT input, cache_read, cache_written, output FROM answer WHERE session = ?1",
+    )?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
+        info.answers += 1;
+        info.usage += Usage {
+            input: count(0)?,
+            cache_read: count(1)?,
+            cache_written: count(2)?,
+            output: count(3)?,
+        };
+    }
+    Ok(())
+}
+
+/// Answers that the search does not know yet and that nobody sent back as they are, oldest first,
+/// each with its session.
+pub(crate) fn unindexed(
+    connection: &Connection,
+    scope: i64,
+    most: usize,
+) -> Result<Vec<(String, Said)>, Fail> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{SAID} WHERE scope = ?1 AND indexed = 0 AND NOT EXISTS
+         (SELECT 1 FROM message WHERE message.scope = answer.scope AND message.chain = answer.chain)
+         ORDER BY id LIMIT ?2"
+    ))?;
+    let mut rows = statement.query(params![scope, i64::try_from(most).unwrap_or(i64::MAX)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((super::session::name(connection, row.get(8)?)?, said(row)?));
+    }
+    Ok(found)
+}
+
+/// The session of an answer that the search may still learn, by the history that ends with it.
+pub(crate) fn recorder(
+    connection: &Connection,
+    scope: i64,
+    chain: Chain,
+) -> rusqlite::Result<Option<SessionId>> {
+    connection
+        .prepare_cached(
+            "SELECT session FROM answer WHERE scope = ?1 AND chain = ?2 AND raw NOT NULL
+             AND indexed = 0 ORDER BY id LIMIT 1",
+        )?
+        .query_row(params![scope, chain.0], |row| row.get(0))
+        .optional()
+}
+
+/// Remembers that the search knows the answers that end a history.
+pub(crate) fn indexed(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    chain: Chain,
+) -> rusqlite::Result<()> {
+    let open = "SELECT id FROM answer WHERE scope = ?1 AND chain = ?2 AND indexed = 0";
+    for row in ids(connection, open, params![ledger.scope, chain.0])? {
+        ledger.change(connection, &ANSWER, row, "indexed = 1", &[])?;
+    }
+    Ok(())
+}
+
+/// Erases all answers that say this, and those that messages which say it may have been; gives
+/// the addresses of their copies, and whether there was one that says it.
+pub(crate) fn erase(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    key: EntryKey,
+) -> rusqlite::Result<(FxHashSet<ContentId>, bool)> {
+    let scope = ledger.scope;
+    let same = "SELECT id FROM answer WHERE scope = ?1 AND key = ?2";
+    let mut rows = ids(connection, same, params![scope, key.0])?;
+    let found = !rows.is_empty();
+    let same_place = "SELECT answer.id FROM message
+        LEFT JOIN message AS before ON before.id = message.parent
+        JOIN answer ON answer.scope = message.scope
+            AND answer.after = coalesce(before.chain, zeroblob(16))
+        WHERE message.scope = ?1 AND message.key = ?2 AND message.role = 'assistant'";
+    rows.extend(ids(connection, same_place, params![scope, key.0])?);
+    let mut gone = FxHashSet::default();
+    for row in rows {
+        let (text, bytes): ([u8; 16], Option<Vec<u8>>) = connection
+            .prepare_cached("SELECT text, bytes FROM answer WHERE id = ?1")?
+            .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        gone.extend(content::addresses(ContentId(text), bytes.as_deref()));
+        ledger.change(connection, &ANSWER, row, "raw = NULL, bytes = NULL, indexed = 1", &[])?;
+    }
+    Ok((gone, found))
+}
+
+/// Deletes all that a session got.
+pub(crate) fn forget(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+) -> rusqlite::Result<()> {
+    remove::rows(connection, ledger, &ANSWER, "session = ?2", params![session])
+}
+
+fn ids(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
+    connection.prepare_cached(sql)?.query_map(values, |row| row.get(0))?.collect()
+}
+
+/// An answer as the message that it will be.
+fn said(row: &Row<'_>) -> Result<Said, Fail> {
+    let key = EntryKey(row.get(0)?);
+    let raw: Option<[u8; 16]> = row.get(3)?;
+    let bytes: Option<Vec<u8>> = row.get(7)?;
+    if raw != bytes.as_deref().map(tree::address) {
+        return Err(Fail::damaged(format!("the bytes of the answer {key} are not what was kept")));
+    }
+    Ok(Said {
+        chain: Chain(row.get(1)?),
+        key,
+        place: row.get(2)?,
+        role: Role::Assistant,
+        bytes,
+        text: ContentId(row.get(4)?),
+        tokens: row.get::<_, i64>(5)? as u64,
+        at: row.get(6)?,
+    })
+}
