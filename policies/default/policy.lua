@@ -38,11 +38,11 @@ function policy.arrive(job)
   local entry, limit, opt = job.entry, job.model.limit, job.opt.arrive
   -- A share of the limit, too: what is large for one window is little for another.
   local too_large = math.min(opt.offload_above, share(limit, opt.offload_share))
-  if not entry.tool then
+  if not entry.tool or is_exempt(entry, opt.exempt) then
     return { how = "keep" }
   elseif entry.tokens > too_large then
     return { how = "offload", most = math.min(opt.preview, share(limit, opt.preview_share)) }
-  elseif entry.tokens >= opt.digest_from and not is_exempt(entry, opt.exempt) then
+  elseif entry.tokens >= opt.digest_from then
     return { how = "digest", most = share(entry.tokens, opt.digest_share) }
   end
   return { how = "keep" }

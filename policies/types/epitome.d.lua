@@ -255,6 +255,7 @@
 ---@class RenderJob: Common
 ---@field part "checkpoint"|"reference"|"stub" Which.
 ---@field stored boolean Whether the original can be found again; if not, no way back may be named.
+---@field files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 
 --- Puts a shorter text in the place of what a message, or a tool result in it, says.
 ---@class Replace

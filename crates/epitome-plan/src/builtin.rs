@@ -93,19 +93,22 @@ impl Policy for Builtin {
 
     fn arrive(&self, job: &ArriveJob<'_>, _rest: &Rest<'_>) -> Opinion<Arrive> {
         let (entry, limit, options) = (&job.entry, job.common.model.limit, &self.options.arrive);
-        if entry.tokens > options.offload_above.min(share(limit, options.offload_share)) {
-            let most = Some(options.preview.min(share(limit, options.preview_share)));
-            return Ok(Some(Arrive { how: Way::Offload, with: None, most }));
-        }
         let holds = |text: &Option<String>, word: &String| {
             text.as_ref().is_some_and(|text| text.contains(word))
         };
         let exempt = |word: &String| holds(&entry.tool, word) || holds(&entry.args, word);
-        if entry.tokens < options.digest_from || options.exempt.iter().any(exempt) {
-            return Ok(Some(Arrive { how: Way::Keep, with: None, most: None }));
-        }
-        let most = Some(share(entry.tokens, options.digest_share));
-        Ok(Some(Arrive { how: Way::Digest, with: None, most }))
+        let too_large = options.offload_above.min(share(limit, options.offload_share));
+        let (how, most) = match entry.tokens {
+            _ if options.exempt.iter().any(exempt) => (Way::Keep, None),
+            tokens if tokens > too_large => {
+                (Way::Offload, Some(options.preview.min(share(limit, options.preview_share))))
+            }
+            tokens if tokens >= options.digest_from => {
+                (Way::Digest, Some(share(tokens, options.digest_share)))
+            }
+            _ => (Way::Keep, None),
+        };
+        Ok(Some(Arrive { how, with: None, most }))
     }
 
     fn trigger(&self, job: &TriggerJob, _rest: &Rest<'_>) -> Opinion<Trigger> {
@@ -245,7 +248,7 @@ mod tests {
         check(400, "read", Way::Digest, Some(200));
         check(401, "read", Way::Offload, Some(50));
         check(400, "epitome recall", Way::Keep, None);
-        check(401, "epitome recall", Way::Offload, Some(50));
+        check(401, "epitome recall", Way::Keep, None);
     }
 
     #[test]

@@ -178,6 +178,13 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
+    /// A file could not be written in the client's folder; what left is named in another way.
+    WorkspaceError {
+        /// Which, and why.
+        cause: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The client edited, rewound or compacted its history.
     Branched {
         /// The first entry that differs.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use epitome_extract::{Digests, Extractive};
 use epitome_kernel::{
-    Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer,
+    Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer, Workspace,
 };
 use epitome_store::Archive;
 use epitome_types::hook::Budgets;
@@ -43,6 +43,7 @@ pub struct Builder {
     pub(crate) counting: Counting,
     pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
+    pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) digester: Box<dyn Digester>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
@@ -64,6 +65,7 @@ impl Default for Builder {
             counting: Counting::default(),
             summarizers: Vec::new(),
             store: None,
+            workspace: None,
             digester: Box::new(Digests::default()),
             clock: Arc::new(system_time),
             policies: Vec::new(),
@@ -141,6 +143,14 @@ impl Builder {
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>, scope: &str) -> Self {
         self.store = Some((store, scope.to_owned()));
+        self
+    }
+
+    /// The folder that the client of a session works in. What leaves its prompt stands there as
+    /// files, `.epitome/offloaded/ID.md`, which the client's own tools open.
+    #[must_use]
+    pub fn workspace(mut self, workspace: impl Workspace + 'static) -> Self {
+        self.workspace = Some(Arc::new(workspace));
         self
     }
 

@@ -17,6 +17,7 @@ use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
 use crate::outgoing::{broken, outgoing};
 use crate::planning::{Planned, Told, shaped};
+use crate::profile::Back;
 use crate::reported::Account;
 use crate::request::Request;
 use crate::single::Single;
@@ -110,13 +111,15 @@ impl Compressor {
             bounds: &bounds,
         };
         if let Some(decided) = single.decide(shared).await? {
-            let base = profile.compress(store.is_some(), envelope);
+            let back = if store.is_some() { Back::Store } else { Back::None };
+            let base = profile.compress(back, envelope);
             let mut told = Told::default();
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
             let texts = ThreadTexts(&thread);
             let planning = decided.planning(&single, counter, &summarizers, &texts);
             let (orders, policy) = planning.orders(&mut told).await;
-            let options = shaped(base, &decided.council, &decided.common, (&orders, policy)).await;
+            let options =
+                shaped((base, back), &decided.council, &decided.common, (&orders, policy)).await;
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
             account.warnings.extend(told.happened.iter().filter_map(worth_telling));
             let errors = decided.council.chain.take_errors();

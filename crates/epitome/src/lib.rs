@@ -55,7 +55,8 @@ pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
     Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
-    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, View, apply,
+    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, View, Workspace,
+    WorkspaceError, apply,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
@@ -68,6 +69,7 @@ pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
     Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe, validate,
 };
+pub use epitome_workspace::Folder;
 pub use error::Error;
 pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
@@ -75,7 +77,9 @@ pub use journal::{
 };
 pub use policies::{Loaded, Origin, PolicyRef};
 pub use profile::Profile;
-pub use session::{Clock, Compressions, PatternError, Prompt, Redaction, Session, system_time};
+pub use session::{
+    Clock, Compressions, PatternError, Prompt, Redaction, Session, remove_offloaded, system_time,
+};
 pub use target::{Target, Window};
 
 /// The code in the README compiles.

@@ -16,6 +16,7 @@ use epitome_types::hook::{
 use epitome_types::{Budget, Cause, EntryId, Happened, Plan, Skip, Unit};
 
 use crate::council::Council;
+use crate::profile::Back;
 use crate::writer::{Seconded, Writer};
 
 /// A checkpoint in the prompt, with the entries that it stands for.
@@ -251,7 +252,7 @@ impl<'t> Planning<'_, 't> {
 
 /// The options as the orders and the wording of the policies change them.
 pub(crate) async fn shaped(
-    mut options: CompressOptions,
+    (mut options, back): (CompressOptions, Back),
     council: &Council,
     common: &Common,
     (orders, policy): (&Orders, Option<String>),
@@ -268,9 +269,9 @@ pub(crate) async fn shaped(
             options.keep_recent_messages = Some(messages as usize);
         }
     }
-    let stored = options.passages;
+    let (stored, files) = (back != Back::None, back == Back::File);
     for part in [Wording::Checkpoint, Wording::Reference, Wording::Stub] {
-        let mut job = RenderJob { common: common.clone(), part, stored };
+        let mut job = RenderJob { common: common.clone(), part, stored, files };
         if let Some(text) = council.ask(&mut job, |rest, job| rest.render(job)).await {
             let slot = match part {
                 Wording::Checkpoint => &mut options.texts.label,

@@ -35,7 +35,7 @@ return {
     check(400, "read", "{}", { how = "digest", most = 200 })
     check(401, "read", "{}", { how = "offload", most = 50 })
     check(400, "bash", "epitome recall 1a2b", { how = "keep" })
-    check(401, "bash", "epitome recall 1a2b", { how = "offload", most = 50 })
+    check(401, "bash", "epitome recall 1a2b", { how = "keep" })
     check(9999, nil, nil, { how = "keep" })
   end,
 

@@ -95,6 +95,9 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::SnapshotError { cause } => {
             (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
         }
+        Happened::WorkspaceError { cause, remedy } => {
+            (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
+        }
         Happened::ContextWarning { percent } => {
             (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
         }

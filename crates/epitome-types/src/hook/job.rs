@@ -366,6 +366,9 @@ table! {
         pub part: Wording,
         /// Whether the original can be found again; if not, no way back may be named.
         pub stored: bool,
+        /// Whether it is also a file that the client's own tools open:
+        /// `.epitome/offloaded/{id}.md`.
+        pub files: bool,
     }
 }
 

@@ -11,6 +11,7 @@ use epitome_types::{Chain, ContentId, Entry, EntryId, Passage};
 use super::Keeper;
 use super::decode::decode;
 use super::names::Names;
+use crate::profile::Back;
 
 /// So many messages are indexed in one transaction.
 const BATCH: usize = 256;
@@ -66,7 +67,7 @@ impl Keeper {
         known: &mut Known,
         said: &[Said],
     ) -> Result<Departure, StoreError> {
-        let most = self.profile.door().passage_bytes;
+        let most = self.profile.door(Back::Store).passage_bytes;
         let mut departure = Departure::default();
         for (entry, said) in decode(&known.format, said)?.iter().zip(said) {
             if !known.names.knows(entry) {

@@ -16,6 +16,7 @@ use epitome_plan::{
 };
 use epitome_types::ContentId;
 
+use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options};
 use crate::config::{Config, ConfigError, Problem, Sources};
 use crate::policies::{Loaded, Policies, PolicyRef};
@@ -31,6 +32,17 @@ const BUILTIN: &str = "builtin";
 
 /// The hook that is asked for a plan, as reports name it.
 const HOOK: &str = "plan";
+
+/// How the model gets back what left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// Not at all.
+    None,
+    /// From the store, by its id.
+    Store,
+    /// As a file, too, that the client's own tools open.
+    File,
+}
 
 /// The numbers and texts of a compression.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,17 +205,24 @@ impl Profile {
     }
 
     /// How what is made smaller on arrival is written.
-    pub(crate) fn door(&self) -> DoorOptions {
-        let Options { compress, texts, .. } = &self.options;
-        let (marker, passage_bytes) = (texts.stored.marker.clone(), compress.passage_bytes);
-        DoorOptions { marker, passage_bytes }
+    pub(crate) fn door(&self, back: Back) -> DoorOptions {
+        let marker = self.words(back).marker.clone();
+        DoorOptions { marker, passage_bytes: self.options.compress.passage_bytes }
     }
 
-    /// What the kernel is told. Texts name a way back only where something is `stored`
-    /// (hazard 19).
-    pub(crate) fn compress(&self, stored: bool, envelope: Envelope) -> CompressOptions {
-        let Options { compress, texts, .. } = &self.options;
-        let words = if stored { &texts.stored } else { &texts.bare };
+    /// What stands where something left, by the way back that there is (hazard 19).
+    fn words(&self, back: Back) -> &Words {
+        let texts = &self.options.texts;
+        match back {
+            Back::None => &texts.bare,
+            Back::Store => &texts.stored,
+            Back::File => &texts.files,
+        }
+    }
+
+    /// What the kernel is told.
+    pub(crate) fn compress(&self, back: Back, envelope: Envelope) -> CompressOptions {
+        let (compress, words) = (&self.options.compress, self.words(back));
         CompressOptions {
             keep_recent_share: compress.keep_recent_share,
             keep_recent_slack: compress.keep_recent_slack,
@@ -211,7 +230,7 @@ impl Profile {
             minimum_gain: compress.minimum_gain,
             digest_tokens: compress.digest_tokens,
             style: compress.style.into(),
-            passages: stored,
+            passages: back != Back::None,
             passage_bytes: compress.passage_bytes,
             ladder: compress.ladder.iter().copied().map(Into::into).collect(),
             texts: Texts {
@@ -242,8 +261,8 @@ mod tests {
     use epitome_count::VocabularyCounter;
     use epitome_kernel::Counter;
 
-    use super::options::Words;
     use super::*;
+    use crate::session::OFFLOADED;
 
     #[test]
     fn shipped_profiles_are_sound() {
@@ -261,11 +280,13 @@ mod tests {
     #[test]
     fn labels_are_short() {
         let texts = Profile::default().options.texts;
-        for label in [&texts.stored.label, &texts.bare.label] {
+        for (label, most) in
+            [(&texts.files.label, 20), (&texts.stored.label, 14), (&texts.bare.label, 14)]
+        {
             let ids = (0..200).map(|number| ContentId::of(&format!("{number}")).short());
             let labels = ids.map(|id| label.replace("{id}", &id));
             let tokens: u64 = labels.map(|label| VocabularyCounter::default().count(&label)).sum();
-            assert!(tokens <= 14 * 200, "{label}: {} on average", tokens as f64 / 200.0);
+            assert!(tokens <= most * 200, "{label}: {} on average", tokens as f64 / 200.0);
         }
     }
 
@@ -275,6 +296,9 @@ mod tests {
         let Words { label, label_short, marker, stub } = &texts.stored;
         assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
         assert!(label_short.contains("{id}"));
+        let Words { label, label_short, marker, stub } = &texts.files;
+        let file = format!("{OFFLOADED}/{{id}}.md");
+        assert!([label, label_short, marker, stub].iter().all(|text| text.contains(&file)));
         let Words { label, label_short, marker, stub } = &texts.bare;
         let bare = [label, label_short, marker, stub];
         assert!(bare.iter().all(|text| !text.contains("recall") && !text.contains("{id}")));

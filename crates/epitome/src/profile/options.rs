@@ -184,6 +184,9 @@ pub(crate) struct Compress {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wording {
+    /// When it is kept in a store, and as a file that the client's own tools open:
+    /// `.epitome/offloaded/{id}.md`.
+    pub(crate) files: Words,
     /// When it is kept in a store.
     pub(crate) stored: Words,
     /// Without a store; these name no way back, since there is none.

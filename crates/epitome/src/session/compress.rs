@@ -136,7 +136,8 @@ impl Session {
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;
         let envelope = Envelope { tokens: ground.tokens.envelope(), bytes: 0 };
-        let options = self.settings.profile.compress(true, envelope);
+        let back = self.back();
+        let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();

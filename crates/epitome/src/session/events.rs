@@ -86,6 +86,7 @@ fn log(event: &Event) {
             | Happened::PolicyError { .. }
             | Happened::PolicyWarning { .. }
             | Happened::SnapshotError { .. }
+            | Happened::WorkspaceError { .. }
             | Happened::ContextWarning { .. }
     );
     let (session, [before, after]) = (&*event.session, event.tokens);

@@ -10,6 +10,7 @@ mod clock;
 mod compress;
 mod events;
 mod facts;
+mod offload;
 mod policies;
 mod prompt;
 mod push;
@@ -33,11 +34,15 @@ use epitome_types::SessionInfo;
 
 pub use clock::{Clock, system_time};
 pub(crate) use events::Listener;
+#[cfg(test)]
+pub(crate) use offload::OFFLOADED;
+pub use offload::remove_offloaded;
 pub use prompt::Prompt;
 pub use redact::{PatternError, Redaction};
 pub use undo::Compressions;
 
 use crate::builder::Builder;
+use offload::Offload;
 use pushed::Pushed;
 use reload::Reloads;
 use state::State;
@@ -63,6 +68,8 @@ pub struct Session {
     /// Whether it was told that the conversation can hardly be relied on.
     low: bool,
     reloads: Option<Reloads>,
+    /// Where what left is written as files.
+    offload: Option<Offload>,
     state: State,
     given: Given,
 }
@@ -84,6 +91,7 @@ impl Session {
         let scope = crate::scope(settings.profile.name());
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
+        let offload = settings.workspace.clone().map(Offload::new);
         let (name, named) = (name.map(str::to_owned), name.is_some());
         let (counter, asked, said, state) = (None, false, BTreeSet::new(), State::default());
         Self {
@@ -99,6 +107,7 @@ impl Session {
             said,
             low: false,
             reloads: None,
+            offload,
             state,
             given: Given::default(),
         }

@@ -116,6 +116,10 @@ impl Session {
             Ok(Some(proposal)) => proposal.epoch.tokens[1],
             _ => ground.standing(&state).0.size(&tokens),
         };
+        let proposed = proposal.as_ref().ok().and_then(Option::as_ref).map(|it| &it.epoch);
+        if !self.offload(&ground, &state, proposed, &mut events) {
+            return Ok(None);
+        }
         let batch = self.batch(&ground, arrival, sent, state.meter.rent, at);
         self.journal.append(&self.scope, name, &batch)?;
         if let Some(proposal) = proposal?
@@ -188,7 +192,8 @@ impl Session {
                 decided.push((part, answer));
             }
         }
-        let (options, digester) = (self.settings.profile.door(), &*self.settings.digester);
+        let (options, digester) =
+            (self.settings.profile.door(self.back()), &*self.settings.digester);
         let mut arrival = arrive(thread, &incoming.keys, tokens, &decided, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
         self.departing(&mut arrival.departure, ground.name);

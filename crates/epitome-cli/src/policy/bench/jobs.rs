@@ -108,7 +108,7 @@ impl Jobs {
             }
             "render" => {
                 let part = Wording::Checkpoint;
-                act(&Job::Render(&RenderJob { common, part, stored: true }));
+                act(&Job::Render(&RenderJob { common, part, stored: true, files: false }));
             }
             "status" => act(&Job::Status(&StatusJob { common, used: 0.8, budgets })),
             _ => {
