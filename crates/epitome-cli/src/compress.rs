@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
-    /// The format that a recording is written in: anthropic or openai [default: the nearer one]
+    /// The format that a recording is written in: anthropic, openai, responses or ollama [default: the nearer one]
     #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
     to: Option<Format>,
     /// Writes the conversation to a file instead of standard output

@@ -110,7 +110,13 @@ impl Compressor {
             tokens: &tokens,
             bounds: &bounds,
         };
-        if let Some(decided) = single.decide(shared).await? {
+        let continued = document.is_continued();
+        if continued {
+            account.warnings.push(
+                "the provider keeps a part of the history; the request stays as it is".to_owned(),
+            );
+        }
+        if !continued && let Some(decided) = single.decide(shared).await? {
             let back = if store.is_some() { Back::Store } else { Back::None };
             let base = profile.compress(back, envelope);
             let mut told = Told::default();

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
-    /// The format of the requests: anthropic or openai [default: the nearer one]
+    /// The format of the requests: anthropic, openai, responses or ollama [default: the nearer one]
     #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
     to: Option<Format>,
     /// Begins with this turn, as a client does that is started again
