@@ -1,6 +1,6 @@
 //! Exchanges, pins and what may be rewritten.
 
-use epitome_kernel::types::{Body, EntryId, PartId};
+use epitome_kernel::types::{Body, Entry, EntryId, PartId};
 use epitome_kernel::{Frozen, Pin, Thread};
 use epitome_testkit::{Chat, chat, conversation};
 use proptest::prelude::*;
@@ -52,6 +52,62 @@ fn reasoning_alone_belongs_to_what_follows() {
     entries.remove(2);
     let found = Thread::new(entries, &[]);
     assert_eq!(found.exchanges()[1].entries, 1..4);
+}
+
+/// One message for each part, as in formats where each is an item of its own.
+fn items(entries: Vec<Entry>) -> Vec<Entry> {
+    let apart = entries.into_iter().flat_map(|entry| {
+        let parts = entry.parts.clone().into_iter();
+        parts.map(move |part| Entry { parts: vec![part], ..entry.clone() })
+    });
+    apart.collect()
+}
+
+#[test]
+fn items_of_one_reply_stay_with_its_reasoning() {
+    let chat = chat().user("u").thinking("hm").and("first").call("a", "{}").call("b", "{}");
+    let chat = chat.result("1").result("2").thinking("so").and("last").user("on");
+    let entries = items(chat.entries());
+    assert_eq!(entries.len(), 10);
+    let found = Thread::new(entries, &[]);
+    let ranges: Vec<_> = found.exchanges().iter().map(|one| one.entries.clone()).collect();
+    assert_eq!(ranges, [0..1, 1..7, 7..9, 9..10]);
+    assert!(found.exchanges().iter().all(|one| !one.broken));
+}
+
+#[test]
+fn calls_without_reasoning_are_exchanges_by_themselves() {
+    let chat = chat().user("u").assistant("first").call("a", "{}").call("b", "{}");
+    let found = Thread::new(items(chat.result("1").result("2").entries()), &[]);
+    let ranges: Vec<_> = found.exchanges().iter().map(|one| one.entries.clone()).collect();
+    assert_eq!(ranges, [0..1, 1..2, 2..6]);
+}
+
+#[test]
+fn results_of_calls_that_share_an_id_answer_them_in_order() {
+    for id in ["w", ""] {
+        let chat = chat().user("u").call("w", "1").call("w", "2").result("x").result("y");
+        let mut entries = chat.entries();
+        for part in entries.iter_mut().flat_map(|entry| &mut entry.parts) {
+            match &mut part.body {
+                Body::Call(call) => call.id = "w".to_owned(),
+                Body::Result(result) => result.call = id.to_owned(),
+                _ => {}
+            }
+        }
+        let found = Thread::new(entries, &[]);
+        let asked = |entry: u32, part: u32| {
+            let call = found.call_of(PartId { entry: EntryId(entry), part });
+            call.map(|call| call.arguments.clone())
+        };
+        let results: Vec<_> = found
+            .entries()
+            .iter()
+            .flat_map(|entry| (0..entry.parts.len() as u32).map(|part| (entry.id.0, part)))
+            .filter_map(|(entry, part)| asked(entry, part))
+            .collect();
+        assert_eq!(results, ["1", "2"], "{id:?}");
+    }
 }
 
 #[test]
