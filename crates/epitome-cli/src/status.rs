@@ -13,14 +13,14 @@ use crate::fault::Fault;
 use crate::journal::{self, Journal, JournalFlags};
 use crate::table::{Column, Table, left, output_width, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
-use crate::{files, flags, past};
+use crate::{files, flags, past, text};
 
 /// Cells of the bar.
 const BAR: usize = 30;
 /// Cells before a value.
 const INDENT: usize = 15;
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     left("session").least(8),
     left("level"),
     right("used"),
@@ -28,6 +28,7 @@ const COLUMNS: [Column; 8] = [
     right("limit").spare(1),
     right("compressed"),
     right("saved in all").spare(2),
+    right("provider").spare(4),
     left("last used").spare(3),
 ];
 
@@ -102,10 +103,19 @@ fn overview(out: &mut dyn Write, all: &[Status]) -> io::Result<()> {
             grouped(status.limit),
             counted(status.compressions.into(), "time").replace("0 times", ""),
             grouped(status.total[0].saturating_sub(status.total[1])),
+            counted_by_provider(status),
             moment(&status.last),
         ]
     };
     Table::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Tokens of all prompts as the provider counted them, where it told.
+fn counted_by_provider(status: &Status) -> String {
+    match status.answers {
+        0 => String::new(),
+        _ => grouped(status.usage.prompt()),
+    }
 }
 
 fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
@@ -128,6 +138,9 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         let saved = grouped(came.saturating_sub(sent));
         format!("{} tokens saved in {}", saved, counted(status.turns, "turn"))
     })?;
+    if status.answers > 0 {
+        line("provider", text::usage(status.answers, &status.usage))?;
+    }
     line("offloaded", saved(status.offloaded.unwrap_or_default()))?;
     line("digested", saved(status.digested.unwrap_or_default()))?;
     line("compressed", counted(status.compressions.into(), "time"))?;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: pure functions of their arguments.
 
+use epitome::types::Usage;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A text without line breaks: every run of white space is one space.
@@ -20,6 +21,13 @@ pub(crate) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// What a provider counted for so many answers, in words.
+pub(crate) fn usage(answers: u64, usage: &Usage) -> String {
+    let [prompt, read, output] = [usage.prompt(), usage.cache_read, usage.output].map(grouped);
+    let answers = counted(answers, "answer");
+    format!("{prompt} tokens in, {read} of them from its cache, {output} out, in {answers}")
 }
 
 /// The cells that a text takes on a terminal.

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     for (entry, key) in ids {
         let epochs = keeper.journal().erase(keeper.scope(), key);
         let epochs = epochs.map_err(|error| Fault::of_store(&error))?;
-        let tokens = history.messages[entry.index()].tokens;
+        let tokens = history.message(entry).map_or(0, |message| message.tokens);
         gone.push(Erased { entry: entry.to_string(), key: key.short(), tokens, epochs });
     }
     args.journal.print(&gone, || {

@@ -5,8 +5,8 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use epitome::types::{SessionInfo, Snapshot};
-use epitome::{History, Past};
+use epitome::types::{EntryId, SessionInfo, Snapshot};
+use epitome::{History, Message, Past};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -14,7 +14,7 @@ use crate::files;
 use crate::journal::{self, JournalFlags};
 use crate::past;
 use crate::snapshot;
-use crate::text::{counted, grouped, moment, plain};
+use crate::text::{self, counted, grouped, moment, plain};
 
 /// Shows a session: its facts, compressions, snapshots and pins
 #[derive(clap::Args)]
@@ -35,11 +35,14 @@ struct Shown<'a> {
     in_force: Option<String>,
     epochs: Vec<Past>,
     snapshots: &'a [Snapshot],
-    pins: Vec<Pin>,
+    pins: Vec<Named>,
+    /// The answer to the newest message, where nobody went on from it yet.
+    answer: Option<Named>,
 }
 
+/// An entry by its names.
 #[derive(Serialize)]
-struct Pin {
+struct Named {
     entry: String,
     key: String,
     role: epitome::types::Role,
@@ -58,6 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         epochs: history.epochs().iter().map(Past::from).collect(),
         snapshots: &snapshots,
         pins: pins(&history),
+        answer: answer(&history),
     };
     if args.journal.json {
         return journal::json(&shown);
@@ -65,20 +69,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     files::to_stdout(|out| write(out, &shown))
 }
 
-fn pins(history: &History) -> Vec<Pin> {
+fn pins(history: &History) -> Vec<Named> {
     let pinned = history.pinned().into_iter();
-    pinned
-        .map(|id| {
-            let message = &history.messages[id.index()];
-            let (entry, key) = (id.to_string(), message.key.short());
-            Pin { entry, key, role: message.role, tokens: message.tokens }
-        })
-        .collect()
+    pinned.filter_map(|id| Some(entry(id, history.message(id)?))).collect()
+}
+
+fn answer(history: &History) -> Option<Named> {
+    let place = EntryId(history.info.messages);
+    history.answer.as_ref().map(|message| entry(place, message))
+}
+
+fn entry(id: EntryId, message: &Message) -> Named {
+    let (entry, key) = (id.to_string(), message.key.short());
+    Named { entry, key, role: message.role, tokens: message.tokens }
 }
 
 fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
     let bold = Style::new().bold();
-    let Shown { info, in_force, epochs, snapshots, pins } = shown;
+    let Shown { info, in_force, epochs, snapshots, pins, answer } = shown;
     let trashed = if info.trashed { "  (in the trash)" } else { "" };
     writeln!(out, "{bold}{}{bold:#}{trashed}", plain(&info.name))?;
     let [came, sent] = info.tokens.map(grouped);
@@ -91,6 +99,14 @@ fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
     let (messages, turns) = (info.messages.into(), info.turns);
     fact("messages", format!("{} in {}", grouped(messages), counted(turns, "turn")))?;
     fact("tokens", format!("{came} as said, {sent} as sent, limit {}", grouped(info.limit)))?;
+    if info.answers > 0 {
+        fact("provider", text::usage(info.answers, &info.usage))?;
+    }
+    if let Some(answer) = answer {
+        let tokens = counted(answer.tokens, "token");
+        let what = format!("{} {}, {tokens}; nobody went on from it", answer.entry, answer.key);
+        fact("answer", what)?;
+    }
     fact(
         "in force",
         in_force

@@ -1,7 +1,7 @@
 //! A session as a file.
 //!
 //! Invariant: nothing that was said is left out, whatever was compressed; what was erased is a
-//! tombstone.
+//! tombstone. An answer that nobody went on from is the last message.
 
 use epitome_wire::export::{Session, json, markdown, ollm};
 
@@ -27,7 +27,7 @@ impl Keeper {
     /// When there is no such session, or the journal cannot be read.
     pub fn export(&self, name: &str, written: Written) -> Result<String, Error> {
         let history = self.history(Some(name))?;
-        let entries = history.entries(&*self.journal, &self.scope)?;
+        let entries = history.entries_and_answer(&*self.journal, &self.scope)?;
         let info = &history.info;
         let session = Session {
             id: &info.name,

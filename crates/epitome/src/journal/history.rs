@@ -43,9 +43,25 @@ pub struct History {
     pub info: SessionInfo,
     /// Its messages, oldest first.
     pub messages: Vec<Message>,
+    /// The answer to the newest message, where nobody went on from it yet. It is not among the
+    /// messages: what the client makes of it is one, once it sends it back.
+    pub answer: Option<Message>,
     keys: Vec<EntryKey>,
     lineage: Lineage,
     pins: Vec<EntryKey>,
+}
+
+impl From<&Said> for Message {
+    fn from(said: &Said) -> Self {
+        Self {
+            key: said.key,
+            role: said.role,
+            text: said.text,
+            tokens: said.tokens,
+            at: said.at.clone(),
+            erased: said.bytes.is_none(),
+        }
+    }
 }
 
 impl History {
@@ -56,19 +72,14 @@ impl History {
     ) -> Result<Self, StoreError> {
         let mut messages = Vec::with_capacity(info.messages as usize);
         pages(journal, scope, info.head, info.messages, |page| {
-            messages.extend(page.iter().map(|said| Message {
-                key: said.key,
-                role: said.role,
-                text: said.text,
-                tokens: said.tokens,
-                at: said.at.clone(),
-                erased: said.bytes.is_none(),
-            }));
+            messages.extend(page.iter().map(Message::from));
             Ok(())
         })?;
         let keys: Vec<_> = messages.iter().map(|message| message.key).collect();
         let epochs = journal.epochs(scope, &keys)?;
-        Ok(Self { info, messages, keys, lineage: Lineage::new(epochs.recorded), pins: epochs.pins })
+        let answer = journal.answer(scope, &info.name)?.as_ref().map(Message::from);
+        let (lineage, pins) = (Lineage::new(epochs.recorded), epochs.pins);
+        Ok(Self { info, messages, answer, keys, lineage, pins })
     }
 
     /// The keys of its messages.
@@ -102,6 +113,12 @@ impl History {
         places.map(|(place, _)| EntryId(place)).collect()
     }
 
+    /// A message by its place; the answer stands behind the newest message.
+    pub fn message(&self, id: EntryId) -> Option<&Message> {
+        let answer = self.answer.as_ref().filter(|_| id.index() == self.messages.len());
+        self.messages.get(id.index()).or(answer)
+    }
+
     /// The entry that a person names: by its place (`e4`), or by its key or the beginning of it,
     /// four digits at least. What may be a place is one, unless it is as long as a key in short.
     ///
@@ -113,19 +130,20 @@ impl History {
         let no_entry = || Error::NoEntry {
             named: named.to_owned(),
             session: session(),
-            messages: self.keys.len(),
+            messages: self.keys.len() + usize::from(self.answer.is_some()),
         };
         let place = named.strip_prefix('e').filter(|_| named.len() < KEY);
         if let Some(place) = place.and_then(|digits| digits.parse::<u32>().ok()) {
-            let key = self.keys.get(place as usize).ok_or_else(no_entry)?;
-            return Ok((EntryId(place), *key));
+            let message = self.message(EntryId(place)).ok_or_else(no_entry)?;
+            return Ok((EntryId(place), message.key));
         }
         if named.len() < LEAST || !named.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(no_entry());
         }
         let named_so = named.to_ascii_lowercase();
         let mut found: Vec<(EntryId, EntryKey)> = Vec::new();
-        for (place, key) in (0..).zip(&self.keys) {
+        let answer = self.answer.as_ref().map(|answer| &answer.key);
+        for (place, key) in (0..).zip(self.keys.iter().chain(answer)) {
             let first = found.iter().all(|(_, other)| other != key);
             if first && key.to_string().starts_with(&named_so) {
                 found.push((EntryId(place), *key));
@@ -148,11 +166,26 @@ impl History {
         journal: &dyn Archive,
         scope: &str,
     ) -> Result<Vec<Entry>, StoreError> {
-        let mut entries = Vec::with_capacity(self.keys.len());
+        let mut entries = Vec::with_capacity(self.keys.len() + 1);
         pages(journal, scope, self.info.head, self.info.messages, |page| {
             entries.extend(decode(&self.info.format, page)?);
             Ok(())
         })?;
+        Ok(entries)
+    }
+
+    /// What was said and what was answered to it, all of it.
+    pub(crate) fn entries_and_answer(
+        &self,
+        journal: &dyn Archive,
+        scope: &str,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = self.entries(journal, scope)?;
+        if let Some(answer) = journal.answer(scope, &self.info.name)?
+            && self.answer.as_ref().is_some_and(|known| known.key == answer.key)
+        {
+            entries.extend(decode(&self.info.format, &[answer])?);
+        }
         Ok(entries)
     }
 }
@@ -186,8 +219,8 @@ mod tests {
         let key = |last| EntryKey([[0xab; 15].as_slice(), &[last]].concat().try_into().unwrap());
         let info = SessionInfo { name: "a".into(), ..SessionInfo::default() };
         let keys = vec![key(1), key(2), key(1)];
-        let (lineage, messages, pins) = <_>::default();
-        let history = History { info, messages, keys, lineage, pins };
+        let (lineage, messages, answer, pins) = <_>::default();
+        let history = History { info, messages, answer, keys, lineage, pins };
         let error = history.entry("ABAB").unwrap_err().to_string();
         let expected = "`ABAB` is ambiguous in session `a`: the keys of e0, e1 begin with it; ";
         assert!(error.starts_with(expected), "{error}");

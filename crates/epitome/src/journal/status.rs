@@ -4,7 +4,7 @@
 //! does not record.
 
 use epitome_kernel::StoreError;
-use epitome_types::{Cause, How, Recorded, SessionInfo};
+use epitome_types::{Cause, How, Recorded, SessionInfo, Usage};
 use epitome_wire::Format;
 use serde::Serialize;
 
@@ -74,6 +74,10 @@ pub struct Status {
     pub tokens: [u64; 2],
     /// Tokens of all prompts together.
     pub total: [u64; 2],
+    /// Answers that came back through the proxy.
+    pub answers: u64,
+    /// What the provider counted for them, in its own tokens.
+    pub usage: Usage,
     /// The limit that the newest prompt was held to.
     pub limit: u64,
     /// The share of the limit in use, in percent.
@@ -157,6 +161,8 @@ impl Keeper {
             turns: info.turns,
             tokens: info.tokens,
             total: info.total,
+            answers: info.answers,
+            usage: info.usage,
             limit: info.limit,
             percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
             level,

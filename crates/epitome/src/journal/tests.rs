@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::StoreError;
+use epitome_kernel::{Answered, StoreError};
 use epitome_store::Memory;
 use epitome_testkit::{FixedCounter, now};
-use epitome_types::EntryId;
+use epitome_types::{ContentId, EntryId, EntryKey, Usage};
 use serde_json::{Value, json};
 
 use super::{Keeper, Written};
@@ -134,6 +134,61 @@ fn all_that_was_said_is_found_with_its_session_and_entry() {
     assert_eq!((told, keeper.catch_up(|_| ()).unwrap()), (vec![13], 0));
     import(&keeper, &conversation(4), Some("a"));
     assert_eq!(keeper.catch_up(|_| ()).unwrap(), 4);
+}
+
+/// A session whose last answer nobody went on from.
+fn answered() -> (Keeper, Arc<Memory>, EntryKey) {
+    let store = Arc::new(Memory::new());
+    let keeper = Keeper { journal: store.clone(), ..keeper() };
+    import(&keeper, &conversation(2)[..8], Some("a"));
+    let bytes = br#"{"role":"assistant","content":"The rare word is xylophone."}"#.to_vec();
+    let key = EntryKey([7; 16]);
+    let answer = Answered {
+        after: keeper.session(None).unwrap().head,
+        key: Some(key),
+        bytes: Some(bytes),
+        text: ContentId::of("The rare word is xylophone."),
+        usage: Usage { input: 3, cache_read: 40, cache_written: 500, output: 6_000 },
+        stop: Some("stop".to_owned()),
+        at: AT.to_owned(),
+    };
+    keeper.journal().answered(keeper.scope(), "a", &answer).unwrap();
+    (keeper, store, key)
+}
+
+#[test]
+fn an_answer_that_nobody_went_on_from_is_the_last_message() {
+    let (keeper, store, key) = answered();
+    let history = keeper.history(None).unwrap();
+    assert_eq!((history.messages.len(), history.keys().len()), (8, 8));
+    assert_eq!(history.answer.as_ref().map(|answer| answer.tokens), Some(6_000));
+    assert_eq!(history.entry("e8").unwrap(), (EntryId(8), key));
+    assert_eq!(history.entry("0707").unwrap(), (EntryId(8), key));
+    let unknown = history.entry("e9").unwrap_err().to_string();
+    assert!(unknown.contains("it has e0 to e8"), "{unknown}");
+
+    let file = keeper.export("a", Written::Markdown).unwrap();
+    assert!(file.contains("\n## 9. Assistant (") && file.ends_with("xylophone.\n"), "{file}");
+    assert_eq!(keeper.catch_up(|_| ()).unwrap(), 9);
+    let found = store.search(keeper.scope(), "xylophone", 500, &VocabularyCounter::default());
+    let found = found.unwrap();
+    assert_eq!(found[0].source, "a: e8 assistant");
+
+    let status = keeper.status(None).unwrap();
+    assert_eq!((status.answers, status.usage.prompt(), status.usage.output), (1, 543, 6_000));
+    keeper.diff(None).unwrap();
+}
+
+#[test]
+fn an_answer_that_nobody_went_on_from_can_be_erased() {
+    let (keeper, store, key) = answered();
+    keeper.catch_up(|_| ()).unwrap();
+    keeper.journal().erase(keeper.scope(), key).unwrap();
+    assert!(keeper.history(None).unwrap().answer.unwrap().erased);
+    let file = keeper.export("a", Written::Markdown).unwrap();
+    assert!(!file.contains("xylophone") && file.contains(super::TOMBSTONE), "{file}");
+    let found = store.search(keeper.scope(), "xylophone", 500, &VocabularyCounter::default());
+    assert!(found.unwrap().iter().all(|excerpt| !excerpt.text.contains("xylophone")));
 }
 
 #[test]
