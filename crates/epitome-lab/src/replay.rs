@@ -83,7 +83,8 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             *sum += sizes.entry(entry.id);
             Some(*sum)
         }));
-        let lead = document.entries().len() - scan(recording.request())?.messages.len();
+        let lead = document.entries().len()
+            - scan(recording.request(), recording.format())?.messages.len();
         let figures = Figures::new(recording.from(), setup.model_for(document.model()));
         let session = setup.builder(recording.format()).session(store.clone(), session);
         let turns = document.turns();
@@ -196,7 +197,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             Err(error) => return Err(error),
         };
         let tokens = sent.tokens[1];
-        let prompt = Sent::new(sent.bytes, tokens)?;
+        let prompt = Sent::new(sent.bytes, self.document.format(), tokens)?;
         let (shared, kept) = match &self.last {
             Some(last) => (self.shared(&prompt, last)?, prompt.kept(last)),
             None => (0, 1.0),

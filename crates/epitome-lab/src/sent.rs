@@ -2,19 +2,20 @@
 //!
 //! Invariant: of the earlier prompt no more is needed than its bytes and where its messages stand.
 
+use bytes::Bytes;
 use epitome::{Document, Format, Gauge, Scan, Sizes, WireError, scan};
 
 /// A prompt that was sent.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
     pub(crate) tokens: u64,
     scan: Scan,
 }
 
 impl Sent {
-    pub(crate) fn new(bytes: Vec<u8>, tokens: u64) -> Result<Self, WireError> {
-        let scan = scan(&bytes)?;
+    pub(crate) fn new(bytes: Bytes, format: Format, tokens: u64) -> Result<Self, WireError> {
+        let scan = scan(&bytes, format)?;
         Ok(Self { bytes, tokens, scan })
     }
 
@@ -65,7 +66,7 @@ mod tests {
             |one: &(&str, u64)| format!("{{\"role\":\"user\",\"content\":\"{}\"}}", text(one));
         let all: Vec<_> = messages.iter().map(message).collect();
         let tokens = messages.iter().map(|(_, count)| count + 4).sum();
-        Sent::new(format!("[{}]", all.join(",")).into_bytes(), tokens).unwrap()
+        Sent::new(format!("[{}]", all.join(",")).into(), Format::OpenAi, tokens).unwrap()
     }
 
     fn check(before: &[(&str, u64)], after: &[(&str, u64)], shared: u64, kept: f64) {

@@ -64,7 +64,7 @@ fn body() -> String {
 
 /// Scan, hash, and new bytes for every twentieth message.
 fn ours(body: &[u8]) -> Vec<u8> {
-    let scan = scan(body).unwrap();
+    let scan = scan(body, Format::Anthropic).unwrap();
     let with = br#"{"role":"user","content":"short"}"#.as_slice();
     let changed: Vec<_> = (0..MESSAGES).step_by(20).map(|place| (place, with)).collect();
     black_box(&scan.messages);

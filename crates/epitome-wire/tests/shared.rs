@@ -57,7 +57,7 @@ fn captured_requests_are_recognised_and_valid() {
             path.display()
         );
         for (entry, message) in
-            document.entries().iter().rev().zip(scan(body).unwrap().messages.iter().rev())
+            document.entries().iter().rev().zip(scan(body, format).unwrap().messages.iter().rev())
         {
             assert_eq!(entry.bytes as usize, message.range.len());
         }
@@ -72,7 +72,7 @@ fn check_recording(path: &Path, bytes: &[u8], format: Format) {
         assert_eq!(validate(to, &transcript.request), Ok(()), "{} to {to}", path.display());
         assert_eq!(convert(bytes, format, to).unwrap(), transcript.request);
         let document = Document::parse(&transcript.request, to).unwrap();
-        let messages = scan(&transcript.request).unwrap().messages.len();
+        let messages = scan(&transcript.request, to).unwrap().messages.len();
         assert_eq!(transcript.at.len(), messages);
         let calls = document.entries().iter().flat_map(|entry| entry.calls()).count();
         let results = document.entries().iter().flat_map(|entry| entry.results()).count();

@@ -34,6 +34,7 @@ mod config;
 mod council;
 mod error;
 mod facts;
+mod hub;
 mod journal;
 mod outgoing;
 mod planning;
@@ -71,6 +72,7 @@ pub use epitome_wire::{
 };
 pub use epitome_workspace::Folder;
 pub use error::Error;
+pub use hub::{Answered, Ask, Hub, Sent};
 pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
     Written,
@@ -90,5 +92,13 @@ struct Readme;
 /// The scope in a store that belongs to a profile. Nothing that is recalled crosses a scope
 /// (HOUSE 6).
 pub fn scope(profile: &str) -> String {
-    format!("local/{profile}")
+    scope_of(LOCAL, profile)
 }
+
+/// The scope that belongs to a profile of a tenant.
+pub fn scope_of(tenant: &str, profile: &str) -> String {
+    format!("{tenant}/{profile}")
+}
+
+/// The tenant of a machine of one's own.
+pub const LOCAL: &str = "local";

@@ -58,6 +58,8 @@ pub(crate) struct Bounds {
 pub(crate) struct Live {
     /// The provider's limit, or the hard budget in its place.
     pub(crate) limit: u64,
+    /// Whether somebody stated it; otherwise it is the profile's guess.
+    pub(crate) stated: bool,
     /// Whether it is a failure when a prompt exceeds it.
     pub(crate) enforced: bool,
     /// Whether it is a hard budget.
@@ -91,6 +93,12 @@ impl Live {
             hard,
             target: within(answered.target, hard),
         }
+    }
+
+    /// The same, held to no more than this, and with nothing refused where `lenient`.
+    pub(crate) fn bounded(self, most: Option<u64>, lenient: bool) -> Self {
+        let limit = most.map_or(self.limit, |most| self.limit.min(most));
+        Self { limit, enforced: self.enforced && !lenient, ..self }
     }
 
     /// The bound that is never exceeded.
@@ -138,11 +146,11 @@ impl Target {
         let limit = stated.unwrap_or_else(|| options.limit.guess(format));
         let Some(budget) = hard else {
             let enforced = stated.is_some();
-            let live = Live { limit, enforced, budgeted: false };
+            let live = Live { limit, stated: enforced, enforced, budgeted: false };
             return Bounds { limit: Some(limit), budget: None, live, enforced };
         };
         let most = if budget.unit == Unit::Tokens { budget.most } else { limit };
-        let live = Live { limit: most, enforced: true, budgeted: true };
+        let live = Live { limit: most, stated: true, enforced: true, budgeted: true };
         Bounds { limit: stated, budget: Some(budget), live, enforced: true }
     }
 
@@ -167,9 +175,10 @@ impl Target {
             Target::Chars(_) => return Err(Error::NotInTokens { unit: Unit::Chars }),
             Target::Bytes(_) => return Err(Error::NotInTokens { unit: Unit::Bytes }),
         };
-        let enforced = hard.or(stated).is_some();
-        let limit = hard.or(stated).unwrap_or_else(|| options.limit.guess(format));
-        Ok(Live { limit, enforced, budgeted: hard.is_some() })
+        let stated = hard.or(stated);
+        let limit = stated.unwrap_or_else(|| options.limit.guess(format));
+        let is_stated = stated.is_some();
+        Ok(Live { limit, stated: is_stated, enforced: is_stated, budgeted: hard.is_some() })
     }
 }
 
@@ -258,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_policies_answer_never_exceeds_the_limit() {
-        let live = Live { limit: 1000, enforced: true, budgeted: false };
+        let live = Live { limit: 1000, stated: true, enforced: true, budgeted: false };
         let said = Budgets { soft: Some(2000), hard: Some(900), ..Budgets::default() };
         assert_eq!(live.held(&said), Held { warn: 1000, soft: 900, hard: 900, target: 900 });
         let live = Live { budgeted: true, ..live };

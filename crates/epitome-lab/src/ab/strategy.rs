@@ -220,7 +220,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
             };
             let after = Document::parse(&bytes, format).map_err(Error::from)?;
             let tokens = Sizes::of(after.entries(), gauge, schemas).total();
-            let sent = Sent::new(bytes.clone(), tokens).map_err(Error::from)?;
+            let sent = Sent::new(bytes.into(), format, tokens).map_err(Error::from)?;
             let shared = before.as_ref().map(|before| sent.shared(before, format, gauge));
             let shared = shared.transpose().map_err(Error::from)?.unwrap_or_default();
             traffic.prompt(tokens, shared);
@@ -237,7 +237,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
         let prices = self.setup.profile.cache_prices();
         played.cache_cost = traffic.cost(prices);
         played.cache_cost_uncompressed = raw_traffic.cost(prices);
-        Ok(self.sends(before.map(|sent| sent.bytes), Some(played), fault))
+        Ok(self.sends(before.map(|sent| sent.bytes.into()), Some(played), fault))
     }
 
     /// The last request of a replay is what its last prompt is about.

@@ -80,6 +80,10 @@ pub(crate) struct Limit {
     /// never enforced.
     #[schemars(range(min = 1))]
     pub(crate) ollama: u64,
+    /// Share of a prompt that its provider refused, to which the next one is held where nobody knows
+    /// the limit.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) refused_share: f64,
 }
 
 impl Limit {
@@ -104,6 +108,8 @@ pub(crate) struct Cache {
     /// What a token costs that is written to it.
     #[schemars(range(min = 0.0))]
     pub(crate) write: f64,
+    /// Seconds after which the provider has forgotten what nobody asked for.
+    pub(crate) ttl: u64,
 }
 
 /// What is made smaller before it is first sent.

@@ -15,7 +15,7 @@ use crate::recorded::{said, title};
 impl Session {
     /// The name of the session that a request belongs to: the host's, that of the session whose
     /// history it repeats or goes on from, or a new one.
-    pub(crate) fn name_for(&self, incoming: &Incoming) -> Result<String, Error> {
+    pub(crate) fn name_for(&mut self, incoming: &Incoming) -> Result<String, Error> {
         if let Some(name) = self.name.as_ref().filter(|_| self.named || incoming.extends()) {
             return Ok(name.clone());
         }
@@ -25,8 +25,25 @@ impl Session {
                 return Ok(name.clone());
             }
         }
+        if let Some(name) = &self.told.adopts {
+            return Ok(name.clone());
+        }
         let head = incoming.chains.last().copied().unwrap_or_default().to_string();
-        Ok(format!("{UNNAMED}-{}", &head[..8]))
+        let Some(label) = self.told.label.clone() else {
+            return Ok(format!("{UNNAMED}-{}", &head[..8]));
+        };
+        // The first conversation under a label has its name; the others go by what they say too.
+        let is_first = self.claims(&label)?;
+        Ok(if is_first { label } else { format!("{label}-{}", &head[..8]) })
+    }
+
+    /// Whether nobody has this name yet; then it is this session's as soon as it is recorded.
+    fn claims(&mut self, name: &str) -> Result<bool, Error> {
+        if self.claim.as_ref().is_some_and(|claim| claim.is_of(name)) {
+            return Ok(true);
+        }
+        self.claim = self.shared.claim(&self.scope, name);
+        Ok(self.claim.is_some() && !self.is_taken(name)?)
     }
 
     pub(crate) fn batch(

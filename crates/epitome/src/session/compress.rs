@@ -199,7 +199,11 @@ impl Session {
         let new = &ground.thread.entries()[ground.incoming.reconciled.shared()..];
         let mut job = TriggerJob {
             common: brief.common.clone(),
-            cause: if self.asked { Occasion::Manual } else { Occasion::Turn },
+            cause: match self.told.refused {
+                Some(_) => Occasion::Overflow,
+                None if self.asked => Occasion::Manual,
+                None => Occasion::Turn,
+            },
             replied: new.iter().any(|entry| entry.role == Role::Assistant),
             floor: self.floor(ground),
             budgets: brief.budgets.clone(),

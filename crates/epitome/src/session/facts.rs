@@ -27,7 +27,7 @@ impl Ground<'_> {
                 name: self.document.model().map(str::to_owned),
                 size: window.size(),
                 limit: self.live.limit,
-                stated: self.live.enforced,
+                stated: self.live.stated,
             },
             tokens: facts::sizes(&self.standing(state).0, self.tokens),
             compressions: state.lineage.compressions(epoch.map(|epoch| epoch.id)),

@@ -10,6 +10,7 @@ mod clock;
 mod compress;
 mod events;
 mod facts;
+mod look;
 mod offload;
 mod policies;
 mod prompt;
@@ -17,6 +18,7 @@ mod push;
 mod pushed;
 mod redact;
 mod reload;
+mod shared;
 mod snapshot;
 mod state;
 #[cfg(test)]
@@ -26,8 +28,6 @@ mod undo;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use epitome_kernel::Counter;
 
 use epitome_store::Archive;
 use epitome_types::SessionInfo;
@@ -42,9 +42,12 @@ pub use redact::{PatternError, Redaction};
 pub use undo::Compressions;
 
 use crate::builder::Builder;
+use crate::target::Window;
 use offload::Offload;
 use pushed::Pushed;
 use reload::Reloads;
+use shared::Claim;
+pub(crate) use shared::Shared;
 use state::State;
 
 /// The session of a conversation that named none and is not known from before.
@@ -60,18 +63,39 @@ pub struct Session {
     named: bool,
     clock: Clock,
     redaction: Redaction,
-    counter: Option<(String, Arc<dyn Counter>)>,
+    shared: Arc<Shared>,
+    /// What the hub that it belongs to knows beside what the user said.
+    pub(crate) told: Told,
+    /// The name that it is about to take.
+    claim: Option<Claim>,
     /// Whether the user asked for a compression.
     asked: bool,
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
     /// Whether it was told that the conversation can hardly be relied on.
     low: bool,
-    reloads: Option<Reloads>,
+    /// The watch over its policies, and how many of their changes it was told of.
+    reloads: Option<(usize, Arc<Reloads>)>,
     /// Where what left is written as files.
     offload: Option<Offload>,
     state: State,
     given: Given,
+}
+
+/// What a hub knows of a conversation beside what the user said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// Whether it is a hub's: then no prompt is refused for its size (SPEC 2.6).
+    pub(crate) hub: bool,
+    /// The label that a new conversation is named by.
+    pub(crate) label: Option<String>,
+    /// The name of the session that the conversation goes on with, where nothing in the journal
+    /// leads there.
+    pub(crate) adopts: Option<String>,
+    /// The window that the request states, or a refusal taught, where the user states none.
+    pub(crate) window: Option<Window>,
+    /// What the next prompt is held to, in tokens, since its provider refused the last one.
+    pub(crate) refused: Option<u64>,
 }
 
 /// How a session is given its history.
@@ -93,7 +117,6 @@ impl Session {
         let clock = settings.clock.clone();
         let offload = settings.workspace.clone().map(Offload::new);
         let (name, named) = (name.map(str::to_owned), name.is_some());
-        let (counter, asked, said, state) = (None, false, BTreeSet::new(), State::default());
         Self {
             settings,
             journal,
@@ -102,15 +125,23 @@ impl Session {
             named,
             clock,
             redaction,
-            counter,
-            asked,
-            said,
+            shared: Arc::default(),
+            told: Told::default(),
+            claim: None,
+            asked: false,
+            said: BTreeSet::new(),
             low: false,
             reloads: None,
             offload,
-            state,
+            state: State::default(),
             given: Given::default(),
         }
+    }
+
+    /// The same conversation in another scope, with what the sessions there share.
+    pub(crate) fn within(self, scope: String, shared: Arc<Shared>) -> Self {
+        let told = Told { hub: true, ..Told::default() };
+        Self { scope, shared, told, ..self }
     }
 
     /// Its name, once it has one.

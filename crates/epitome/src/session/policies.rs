@@ -15,7 +15,6 @@ use epitome_types::{Entry, Happened, Mark, Speaker};
 use super::Session;
 use super::compress::{Brief, Ground};
 use super::events::Events;
-use super::reload::Reloads;
 use super::state::{Chained, Incoming, State};
 use crate::Error;
 use crate::council::Council;
@@ -32,7 +31,8 @@ impl Session {
         counter: &Arc<dyn Counter>,
     ) -> Result<Council, Error> {
         if self.settings.watched && self.reloads.is_none() {
-            self.reloads = Some(Reloads::watch(&self.settings.profile.load(counter)?)?);
+            let watch = self.shared.watch(&self.settings.profile, counter)?;
+            self.reloads = Some((watch.so_far(), watch));
         }
         let recorded = match &state.chain {
             Some(known) if known.session == name => known.recorded.clone(),
@@ -141,8 +141,10 @@ impl Session {
             events.add([size; 2], Happened::LowReliability { score, model, advice });
         }
         self.low = is_low;
-        for reloaded in self.reloads.iter().flat_map(Reloads::take) {
-            events.add([size; 2], reloaded);
+        if let Some((heard, watch)) = &mut self.reloads {
+            let told = watch.since(*heard);
+            *heard += told.len();
+            told.into_iter().for_each(|reloaded| events.add([size; 2], reloaded));
         }
         for event in events.so_far().to_vec() {
             let mut job = EventJob { common: common.clone(), event };

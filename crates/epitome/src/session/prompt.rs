@@ -2,14 +2,15 @@
 //!
 //! Invariant: the bytes keep every rule of their provider that the request kept. Made by `send`.
 
+use bytes::Bytes;
 use epitome_types::hook::Status;
-use epitome_types::{Breakdown, EpochId, Event};
+use epitome_types::{Breakdown, Chain, EpochId, Event};
 
 /// A prompt, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// The request; the bytes that came in where nothing was to do.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// The session it belongs to.
     pub session: String,
     /// Tokens of the request as it came, and as it is sent, tool schemas included.
@@ -21,6 +22,8 @@ pub struct Prompt {
     /// Whether it is within the limit. It is not only where the limit was guessed and what cannot
     /// shrink exceeds it.
     pub fits: bool,
+    /// The history that it is made of.
+    pub head: Chain,
     /// The epoch in force.
     pub epoch: Option<EpochId>,
     /// How far the conversation can be relied on, where a policy says so.

@@ -81,7 +81,7 @@ impl Session {
             return Err(Error::NothingSaid);
         }
         let (request, format, known) = (pushed.request()?, pushed.format, pushed.known());
-        let prompt = self.ask(&Document::parse(&request, format)?, Some(known)).await?;
+        let prompt = self.ask(&Document::parse(&request, format)?, None, Some(known)).await?;
         self.opened()?.was_sent();
         Ok(prompt)
     }
@@ -169,7 +169,7 @@ impl Session {
         Ok(())
     }
 
-    fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
+    pub(super) fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
         match self.journal.session(&self.scope, name) {
             Ok(_) => Ok(true),
             Err(StoreError::NoSession { .. }) => Ok(false),

@@ -11,7 +11,7 @@ use epitome_types::Happened;
 use crate::Error;
 use crate::policies::Loaded;
 
-/// What became of changes since it was last asked.
+/// What became of changes since the watch began. Each session that shares it hears of all.
 pub(crate) struct Reloads {
     told: Arc<Mutex<Vec<Reloaded>>>,
     /// Ends when it falls.
@@ -29,9 +29,15 @@ impl Reloads {
         Ok(Self { told, _watch: watch.map_err(Error::Watch)? })
     }
 
-    /// The changes that nobody was told of yet.
-    pub(crate) fn take(&self) -> Vec<Happened> {
-        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    /// How many changes there were.
+    pub(crate) fn so_far(&self) -> usize {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// The changes from the `heard`th on.
+    pub(crate) fn since(&self, heard: usize) -> Vec<Happened> {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = told.get(heard..).unwrap_or_default().to_vec();
         let event = |reloaded: Reloaded| match reloaded.error {
             Some(cause) => Happened::PolicyError { cause },
             None => Happened::PolicyReloaded {

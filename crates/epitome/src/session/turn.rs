@@ -6,14 +6,15 @@
 use std::mem;
 use std::sync::Arc;
 
-use epitome_count::{Cached, for_model, tools};
+use bytes::Bytes;
+use epitome_count::tools;
 use epitome_kernel::{Counter, Gauge, Reconciled, Sizes, Thread};
 use epitome_plan::{Arrival, Meter, arrive, arriving};
 use epitome_types::hook::ArriveJob;
 use epitome_types::{
     Body, ContentId, Edit, Entry, EntryId, EpochId, Happened, Part, PartId, Rewrite, Unit,
 };
-use epitome_wire::Document;
+use epitome_wire::{Document, Format};
 
 use super::Given;
 use super::Session;
@@ -27,7 +28,7 @@ use crate::compressor::{BUDGET_VOCABULARY, tool_format};
 use crate::council::Council;
 use crate::outgoing::outgoing;
 use crate::request::Request;
-use crate::target::Live;
+use crate::target::{Live, Window};
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -39,35 +40,45 @@ impl Session {
     /// the journal fails; see [`Error`]. The session then stands as it was.
     pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
         let request = Request::read(request, self.settings.format, self.settings.to)?;
-        let prompt = self.ask(&request.document()?, None).await?;
+        let prompt = self.ask(&request.document()?, None, None).await?;
         self.given = Given::Whole;
         Ok(prompt)
     }
 
-    /// Makes the prompt of a request; `pushed` says what is known of a history that was pushed.
+    /// The same for a provider's request that the host shares: where nothing is to do, the prompt is
+    /// that very buffer.
+    pub(crate) async fn pass(&mut self, request: &Bytes, format: Format) -> Result<Prompt, Error> {
+        let document = Document::parse(request, format)?;
+        let prompt = self.ask(&document, Some(request), None).await?;
+        self.given = Given::Whole;
+        Ok(prompt)
+    }
+
+    /// Makes the prompt of a request. `whole` is its buffer, where that is shared; `pushed` says what is known of a history that was pushed.
     pub(crate) async fn ask(
         &mut self,
         document: &Document<'_>,
+        whole: Option<&Bytes>,
         pushed: Option<Known>,
     ) -> Result<Prompt, Error> {
         let mut state = mem::take(&mut self.state);
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, prompt) = loop {
-            if let Some(done) = self.turn(document, pushed.clone(), state).await? {
+            if let Some(done) = self.turn((document, whole), pushed.clone(), state).await? {
                 break done;
             }
             state = State::default();
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
-        self.asked = false;
+        (self.asked, self.claim, self.told.refused) = (false, None, None);
         self.tell(&prompt.events);
         Ok(prompt)
     }
 
     async fn turn(
         &mut self,
-        document: &Document<'_>,
+        (document, whole): (&Document<'_>, Option<&Bytes>),
         pushed: Option<Known>,
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
@@ -86,7 +97,7 @@ impl Session {
 
         let mut thread = sent_as(document.entries(), &state);
         let mut tokens = Sizes::of(thread.entries(), gauge, schemas);
-        let live = self.live(document, &thread, &tokens)?;
+        let live = self.live(document, self.told.window, &thread, &tokens)?;
         let (name, at) = (&*name, &*at);
         let asked = Asked { document, incoming: &incoming, live: &live, name, at };
         let came = asked.ground(&thread, &tokens, tokens.total());
@@ -128,7 +139,7 @@ impl Session {
             return Ok(None);
         }
         self.observe(&ground, &brief, &mut state, &mut events).await?;
-        let (bytes, size, epoch) = written(&ground, &state)?;
+        let (bytes, size, epoch) = written(&ground, whole, &state)?;
         events.warn(&brief.held, live.limit, size);
         let status = self.close(&ground, &brief, &mut state, &mut events).await?;
         state.epoch = epoch;
@@ -139,6 +150,7 @@ impl Session {
             by: ground.standing(&state).0.breakdown(&tokens),
             limit: live.limit,
             fits: size <= live.limit,
+            head: incoming.chains.last().copied().unwrap_or_default(),
             epoch,
             status,
             events: events.into(),
@@ -146,32 +158,32 @@ impl Session {
         Ok(Some((state, prompt)))
     }
 
-    /// The counter for a request: kept from the last one where that was counted alike.
-    pub(crate) fn counter_for(&mut self, model: Option<&str>) -> Arc<dyn Counter> {
+    /// The counter for a request, with what it counted before.
+    pub(crate) fn counter_for(&self, model: Option<&str>) -> Arc<dyn Counter> {
         let name = match &self.settings.counting {
             Counting::Own(own) => return own.clone(),
             Counting::Model(name) => name.as_str(),
             Counting::Default => model.unwrap_or(BUDGET_VOCABULARY),
         };
-        match &self.counter {
-            Some((known, counter)) if known == name => counter.clone(),
-            _ => {
-                let counter: Arc<dyn Counter> = Arc::new(Cached::new(for_model(name)));
-                self.counter = Some((name.to_owned(), counter.clone()));
-                counter
-            }
-        }
+        self.shared.counter(name)
     }
 
     /// The bounds of the prompt.
-    fn live(
+    pub(super) fn live(
         &self,
         document: &Document<'_>,
+        told: Option<Window>,
         thread: &Thread,
         tokens: &Sizes<'_>,
     ) -> Result<Live, Error> {
         let options = &self.settings.profile.options;
-        self.settings.target.live(self.settings.window, document.format(), options, thread, tokens)
+        let window = match self.settings.window {
+            Window::Guessed => told.unwrap_or_default(),
+            stated => stated,
+        };
+        let target = self.settings.target;
+        let live = target.live(window, document.format(), options, thread, tokens)?;
+        Ok(live.bounded(self.told.refused, self.told.hub))
     }
 
     /// What is made smaller of the entries that were never sent.
@@ -203,23 +215,23 @@ impl Session {
 
 /// What is known of a request, whatever becomes of its texts.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    document: &'a Document<'a>,
-    incoming: &'a Incoming,
-    live: &'a Live,
-    name: &'a str,
-    at: &'a str,
+pub(super) struct Asked<'a> {
+    pub(super) document: &'a Document<'a>,
+    pub(super) incoming: &'a Incoming,
+    pub(super) live: &'a Live,
+    pub(super) name: &'a str,
+    pub(super) at: &'a str,
 }
 
 impl<'a> Asked<'a> {
-    fn ground(self, thread: &'a Thread, tokens: &'a Sizes<'a>, raw: u64) -> Ground<'a> {
+    pub(super) fn ground(self, thread: &'a Thread, tokens: &'a Sizes<'a>, raw: u64) -> Ground<'a> {
         let Self { document, incoming, live, name, at } = self;
         Ground { document, thread, tokens, incoming, live, raw, name, at }
     }
 }
 
 /// The history with what was made smaller on arrival.
-fn sent_as(entries: &[Entry], state: &State) -> Thread {
+pub(super) fn sent_as(entries: &[Entry], state: &State) -> Thread {
     let mut entries = entries.to_vec();
     for (part, rewrite) in state.arrived() {
         let entry = entries.get_mut(part.entry.index());
@@ -234,13 +246,20 @@ fn sent_as(entries: &[Entry], state: &State) -> Thread {
 }
 
 /// The prompt that the records say: its bytes, its size in tokens, and the epoch in force.
-fn written(ground: &Ground<'_>, state: &State) -> Result<(Vec<u8>, u64, Option<EpochId>), Error> {
+pub(super) fn written(
+    ground: &Ground<'_>,
+    whole: Option<&Bytes>,
+    state: &State,
+) -> Result<(Bytes, u64, Option<EpochId>), Error> {
     let (view, epoch) = ground.standing(state);
     let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
     let arrived = state.arrived().filter(|(part, _)| here(*part));
     let mut edits: Vec<_> =
         arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();
     edits.extend(view.edits());
-    let bytes = outgoing(ground.document, &edits, ground.live.budget())?;
+    let bytes = match whole {
+        Some(whole) if edits.is_empty() => whole.clone(),
+        _ => outgoing(ground.document, &edits, ground.live.budget())?.into(),
+    };
     Ok((bytes, view.size(ground.tokens), epoch))
 }

@@ -11,7 +11,7 @@ mod ollm;
 fn check(from: Format, to: Format, lines: &[&str], expected: &[&str]) {
     let transcript = transcribe(lines.join("\n").as_bytes(), from, to).unwrap();
     assert_eq!(validate(to, &transcript.request), Ok(()));
-    let scan = crate::scan(&transcript.request).unwrap();
+    let scan = crate::scan(&transcript.request, to).unwrap();
     let request = String::from_utf8(transcript.request).unwrap();
     let found: Vec<_> =
         scan.messages.iter().map(|message| &request[message.range.clone()]).collect();

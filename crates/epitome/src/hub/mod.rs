@@ -1,0 +1,290 @@
+//! Many conversations over one journal: whatever is asked finds the session that it belongs to.
+//!
+//! Invariant: a conversation is found by what it says. Ids that clients send are labels: they name
+//! a session and never choose one, and nothing is shared across tenants. No prompt is refused for
+//! its size (SPEC 2.6). Called by proxies, and by hosts that have more than one conversation.
+
+mod compaction;
+mod conversations;
+mod limits;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use epitome_store::Archive;
+use epitome_types::{ContentId, EntryKey, Overflow, Usage};
+use epitome_wire::Format;
+
+use crate::builder::Builder;
+use crate::recorded::said;
+use crate::session::{Clock, Prompt, Session, Shared};
+use crate::target::Window;
+use crate::{Error, Profile};
+use compaction::Compactions;
+use conversations::{Conversations, History, Slot};
+use limits::{Limits, Spoken};
+
+/// A request, and what is known of it besides.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The body, decoded.
+    pub bytes: Bytes,
+    /// The format of the API that it is for.
+    pub format: Format,
+    /// Whose it is: nothing is shared across tenants. On a machine of one's own it is `local`.
+    pub tenant: String,
+    /// The id that the client gives its session; a name and nothing more.
+    pub label: Option<String>,
+    /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
+    pub window: Option<u64>,
+}
+
+/// A prompt for an [`Ask`].
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// The prompt.
+    pub prompt: Prompt,
+    scope: String,
+    tenant: String,
+    label: Option<String>,
+    spoken: Spoken,
+    /// Whether the client has its own history compacted with it.
+    compacting: bool,
+}
+
+impl Sent {
+    /// Whether the client asks for a summary of its history, to go on with that in its place.
+    pub fn compacts(&self) -> bool {
+        self.compacting
+    }
+}
+
+/// What came back for a prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// What the provider counted.
+    pub usage: Usage,
+    /// The answer as a message of the request's format; none where it broke off before it said
+    /// anything.
+    pub message: Option<Bytes>,
+    /// Why it ended, in the provider's word; none where it broke off.
+    pub stop: Option<String>,
+}
+
+/// The conversations of a host, over one journal.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use epitome::{Ask, Compressor, Format, Hub, Memory, Profile};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), epitome::Error> {
+/// let profile = Profile::default();
+/// let hub = Hub::new(Arc::new(Memory::new()), move || {
+///     Compressor::builder().profile(profile.clone())
+/// });
+/// let ask = Ask {
+///     bytes: r#"{"messages":[{"role":"user","content":"Mend the parser."}]}"#.into(),
+///     format: Format::OpenAi,
+///     tenant: "local".to_owned(),
+///     label: Some("work".to_owned()),
+///     window: None,
+/// };
+/// let sent = hub.prompt(&ask).await?;
+/// assert_eq!(sent.prompt.session, "work");
+/// assert_eq!(sent.prompt.bytes, ask.bytes);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Hub {
+    journal: Arc<dyn Archive>,
+    settings: Box<dyn Fn() -> Builder + Send + Sync>,
+    profile: Profile,
+    clock: Clock,
+    shared: Arc<Shared>,
+    conversations: Mutex<Conversations>,
+    limits: Mutex<Limits>,
+    compactions: Mutex<Compactions>,
+}
+
+impl Hub {
+    /// Conversations that are kept at hand unless told otherwise. What is not at hand is read from
+    /// the journal.
+    pub const AT_HAND: usize = 256;
+
+    /// The conversations of a journal. `settings` makes the settings of one; its profile is a clone
+    /// of one profile, so that policies are loaded once for all.
+    pub fn new(
+        journal: Arc<dyn Archive>,
+        settings: impl Fn() -> Builder + Send + Sync + 'static,
+    ) -> Self {
+        Self::with_at_hand(journal, settings, Self::AT_HAND)
+    }
+
+    /// The same with so many conversations at hand, at least one.
+    pub fn with_at_hand(
+        journal: Arc<dyn Archive>,
+        settings: impl Fn() -> Builder + Send + Sync + 'static,
+        most: usize,
+    ) -> Self {
+        let Builder { profile, clock, .. } = settings();
+        Self {
+            journal,
+            settings: Box::new(settings),
+            profile,
+            clock,
+            shared: Arc::default(),
+            conversations: Mutex::new(Conversations::new(most)),
+            limits: Mutex::default(),
+            compactions: Mutex::default(),
+        }
+    }
+
+    /// The prompt to send in place of a request, in whatever conversation that belongs to. Requests
+    /// of one conversation wait for each other, those of others do not.
+    ///
+    /// # Errors
+    ///
+    /// When the request cannot be read, or the journal fails; see [`Error`]. The conversation then
+    /// stands as it was, and the hub goes on.
+    pub async fn prompt(&self, ask: &Ask) -> Result<Sent, Error> {
+        let history = History::of(ask)?;
+        loop {
+            let (slot, known) = locked(&self.conversations).slot(&history);
+            // It is out of its slot while it is asked: where that panics or is given up, the
+            // conversation is read from the journal with its next request.
+            let mut place = slot.session.lock().await;
+            if !locked(&self.conversations).stands(&slot, &history, known) {
+                // It went on while this request waited.
+                continue;
+            }
+            let mut session = place.take().unwrap_or_else(|| self.open(ask));
+            let sent = self.send(&mut session, ask, &history, &slot).await;
+            *place = Some(session);
+            if sent.is_ok() {
+                locked(&self.conversations).advance(&slot, known, &history);
+            }
+            return sent;
+        }
+    }
+
+    async fn send(
+        &self,
+        session: &mut Session,
+        ask: &Ask,
+        history: &History,
+        slot: &Slot,
+    ) -> Result<Sent, Error> {
+        let spoken = Spoken::of(ask, history);
+        session.told.label.clone_from(&ask.label);
+        session.told.window = self.window(ask, &spoken);
+        session.told.refused = slot.refused();
+        session.told.adopts = match session.name() {
+            Some(_) => None,
+            None => locked(&self.compactions).adopted(ask, history),
+        };
+        let prompt = session.pass(&ask.bytes, ask.format).await?;
+        slot.refuse(None);
+        let sent = self.sent(prompt, ask, history, spoken);
+        if sent.compacting {
+            locked(&self.compactions).asked(&sent);
+        }
+        Ok(sent)
+    }
+
+    /// What would be sent as the records stand: nothing is recorded and nothing is decided. It is
+    /// what a client is told that asks how long its prompt is, and what is sent where a decision
+    /// fails.
+    ///
+    /// # Errors
+    ///
+    /// When the request or the journal cannot be read.
+    pub fn look(&self, ask: &Ask) -> Result<Sent, Error> {
+        let history = History::of(ask)?;
+        let spoken = Spoken::of(ask, &history);
+        let window = self.window(ask, &spoken);
+        let found = locked(&self.conversations).find(&history);
+        let place = found.as_ref().and_then(|slot| slot.session.try_lock().ok());
+        let prompt = match place.as_deref() {
+            Some(Some(session)) => session.look(&ask.bytes, ask.format, window)?,
+            // Nobody waits for a look.
+            _ => self.open(ask).look(&ask.bytes, ask.format, window)?,
+        };
+        Ok(self.sent(prompt, ask, &history, spoken))
+    }
+
+    /// Its provider refused a prompt as too long. Where it said its limit, that holds for all
+    /// prompts of this tenant to this model; the conversation's next prompt is made smaller than
+    /// the one that was refused, whatever the limit.
+    pub async fn overflowed(&self, ask: &Ask, sent: &Sent, told: Overflow) {
+        let share = self.profile.options.limit.refused_share;
+        let most = locked(&self.limits).learn(&sent.spoken, sent.prompt.tokens[1], told, share);
+        let found = match History::of(ask) {
+            Ok(history) => locked(&self.conversations).find(&history),
+            Err(_) => None,
+        };
+        if let Some(slot) = found {
+            slot.refuse(Some(most));
+        }
+    }
+
+    /// What came back for a prompt: the provider's count and its answer, for the journal. What
+    /// cannot be recorded is a line of the log; the conversation goes on without it.
+    pub async fn answered(&self, sent: &Sent, answer: &Answered) {
+        let message = answer.message.as_deref();
+        let entry =
+            message.and_then(|bytes| epitome_wire::message(bytes, sent.spoken.format()).ok());
+        if let Some(entry) = &entry {
+            locked(&self.compactions).answered(sent, entry);
+        }
+        let after = sent.prompt.head;
+        let said = entry.zip(message).map(|(entry, bytes)| {
+            let key = EntryKey::of(&entry);
+            let names = (key, after.then(key));
+            said((sent.spoken.format(), bytes), &entry, names, 0, &self.profile.redaction)
+        });
+        let answered = epitome_kernel::Answered {
+            after,
+            key: said.as_ref().map(|said| said.key),
+            text: said.as_ref().map_or_else(|| ContentId::of(""), |said| said.text),
+            bytes: said.and_then(|said| said.bytes),
+            usage: answer.usage,
+            stop: answer.stop.clone(),
+            at: (self.clock)(),
+        };
+        let session = &*sent.prompt.session;
+        if let Err(error) = self.journal.answered(&sent.scope, session, &answered) {
+            tracing::warn!(target: "epitome", session, "an answer was not recorded: {error}");
+        }
+    }
+
+    fn sent(&self, prompt: Prompt, ask: &Ask, history: &History, spoken: Spoken) -> Sent {
+        let compacting = compaction::asks_for(history.last(ask));
+        let (tenant, label) = (ask.tenant.clone(), ask.label.clone());
+        Sent { prompt, scope: self.scope(ask), tenant, label, spoken, compacting }
+    }
+
+    /// A session that knows nothing yet.
+    fn open(&self, ask: &Ask) -> Session {
+        let builder = (self.settings)().format(ask.format);
+        let session = builder.session(Arc::clone(&self.journal), None);
+        session.within(self.scope(ask), Arc::clone(&self.shared))
+    }
+
+    fn scope(&self, ask: &Ask) -> String {
+        crate::scope_of(&ask.tenant, self.profile.name())
+    }
+
+    /// The window of a request where the user states none.
+    fn window(&self, ask: &Ask, spoken: &Spoken) -> Option<Window> {
+        ask.window.or_else(|| locked(&self.limits).of(spoken)).map(Window::Limit)
+    }
+}
+
+/// Each change under these locks is whole, so a panic elsewhere leaves what they guard sound.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,86 @@
+//! What the sessions of one host have in common: the counters with their caches, the watch over the
+//! files of the policies, and the names that are about to be taken.
+//!
+//! Invariant: nothing in here is known of a conversation. A session by itself has one of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use epitome_count::{Cached, for_model};
+use epitome_kernel::Counter;
+
+use super::reload::Reloads;
+use crate::{Error, Profile};
+
+/// Counts that one counter remembers; a host has many conversations.
+const COUNTS: usize = 1 << 18;
+
+/// What sessions share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    counters: Mutex<BTreeMap<String, Arc<dyn Counter>>>,
+    reloads: Mutex<Option<Arc<Reloads>>>,
+    claimed: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl Shared {
+    /// The counter of a model, by the name that requests give it.
+    pub(crate) fn counter(&self, model: &str) -> Arc<dyn Counter> {
+        let mut counters = locked(&self.counters);
+        if let Some(known) = counters.get(model) {
+            return Arc::clone(known);
+        }
+        // Models that are counted alike share what was counted.
+        let counter = for_model(model);
+        let alike = counters.values().find(|known| known.id() == counter.id()).cloned();
+        let counter = alike.unwrap_or_else(|| Arc::new(Cached::with_capacity(counter, COUNTS)));
+        counters.insert(model.to_owned(), Arc::clone(&counter));
+        counter
+    }
+
+    /// The watch over the policies of a profile, begun when it is first asked for.
+    pub(crate) fn watch(
+        &self,
+        profile: &Profile,
+        counter: &Arc<dyn Counter>,
+    ) -> Result<Arc<Reloads>, Error> {
+        let mut reloads = locked(&self.reloads);
+        if let Some(watch) = &*reloads {
+            return Ok(Arc::clone(watch));
+        }
+        let watch = Arc::new(Reloads::watch(&profile.load(counter)?)?);
+        *reloads = Some(Arc::clone(&watch));
+        Ok(watch)
+    }
+
+    /// Takes a name until it is recorded; `None` where somebody else is about to.
+    pub(crate) fn claim(self: &Arc<Self>, scope: &str, name: &str) -> Option<Claim> {
+        let claimed = (scope.to_owned(), name.to_owned());
+        let is_free = locked(&self.claimed).insert(claimed.clone());
+        is_free.then(|| Claim { shared: Arc::clone(self), claimed })
+    }
+}
+
+/// A name that is about to be recorded; it is given back when this falls.
+pub(crate) struct Claim {
+    shared: Arc<Shared>,
+    claimed: (String, String),
+}
+
+impl Claim {
+    /// Whether it is the claim to this name.
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        self.claimed.1 == name
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        locked(&self.shared.claimed).remove(&self.claimed);
+    }
+}
+
+/// Each change to what is shared is whole, so a panic elsewhere leaves it sound.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
