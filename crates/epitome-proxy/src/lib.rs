@@ -1,6 +1,59 @@
 //! The HTTP proxy that compresses what clients send, and breaks nothing.
 //!
+//! A request comes in at `server`; `route` says which API it speaks and what is to be done with
+//! it, `prepare` makes what is sent for a conversation, `upstream` sends it, and `stream` relays
+//! the answer while `tee` listens. What we have to say ourselves is a `fault` in the client's
+//! protocol.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use epitome::{Compressor, Hub, Memory};
+//! use epitome_proxy::{Proxy, ProxyError, Settings};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let hub = Arc::new(Hub::new(Arc::new(Memory::new()), Compressor::builder));
+//! let mut settings = Settings::new(hub);
+//! settings.upstreams.anthropic = Some("https://api.anthropic.com".parse()?);
+//! let running = Proxy::bind(settings).await?;
+//! println!("http://{}", running.address());
+//! running.stop(Duration::from_secs(30)).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Invariant: nothing here decides about a conversation; that is the facade's. What cannot be
-//! compressed goes out as it came, and says why.
+//! compressed goes out as it came, and says why. Per request at most its body as it came, decoded,
+//! and the prompt made of it are held, each within a bound; of an answer, what a line takes.
 
+mod access;
+mod app;
+mod body;
+mod clients;
+mod count;
+mod decode;
+mod dump;
+mod facts;
+mod fault;
+mod handler;
+mod headers;
+mod ledger;
+mod pages;
+mod prepare;
+mod refusal;
 mod route;
+mod server;
+mod settings;
+mod skip;
+mod stream;
+mod tee;
+mod upstream;
+mod url;
+
+pub use access::{Token, TokenError};
+pub use ledger::{BOUNDS, Bill, Conversation, Figures, Histogram, Ledger, Snapshot, Terms};
+pub use route::Api;
+pub use server::{Proxy, Running};
+pub use settings::{ProxyError, Settings, Upstreams};
+pub use url::{Url, UrlError};

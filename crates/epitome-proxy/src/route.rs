@@ -29,7 +29,7 @@ impl Api {
 
 /// How a conversation and its answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// Anthropic Messages.
     Messages,
     /// OpenAI Chat Completions.

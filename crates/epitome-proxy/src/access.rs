@@ -1,0 +1,178 @@
+//! Who may use the proxy.
+//!
+//! Invariant: a token is compared in constant time and never shown; without tokens only this
+//! machine gets in, and a web page that reaches it under another name sees none of our own pages.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::header::{AUTHORIZATION, HOST, HeaderMap};
+
+use crate::headers::TOKEN;
+
+/// The tenant of whoever reaches a proxy that needs no token.
+const LOCAL: &str = "local";
+
+/// Whoever holds it may use the proxy. Each is a tenant of its own: nothing is shared between two.
+#[derive(Clone)]
+pub struct Token {
+    tenant: String,
+    secret: blake3::Hash,
+}
+
+impl Token {
+    /// The token of a tenant.
+    pub fn new(tenant: impl Into<String>, secret: &str) -> Self {
+        Self { tenant: tenant.into(), secret: blake3::hash(secret.as_bytes()) }
+    }
+
+    /// The tokens of a file: one a line, `NAME TOKEN` or the token alone, which is then a tenant
+    /// without a name of its own. Blank lines and those that begin with `#` say nothing.
+    ///
+    /// # Errors
+    ///
+    /// For a line that has more words, or a token that is too short to be a secret.
+    pub fn read(file: &str) -> Result<Vec<Self>, TokenError> {
+        let lines = (1..).zip(file.lines().map(str::trim));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        lines
+            .map(|(line, text)| {
+                let words: Vec<_> = text.split_whitespace().collect();
+                let (tenant, secret) = match words[..] {
+                    [secret] => (None, secret),
+                    [tenant, secret] => (Some(tenant.to_owned()), secret),
+                    _ => return Err(TokenError { line, reason: "there are more than two words" }),
+                };
+                if secret.len() < 16 {
+                    let reason = "the token is shorter than 16 characters";
+                    return Err(TokenError { line, reason });
+                }
+                let tenant = tenant.unwrap_or_else(|| {
+                    let hash = blake3::derive_key("epitome tenant of a token", secret.as_bytes());
+                    let hex: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+                    format!("token-{hex}")
+                });
+                Ok(Self::new(tenant, secret))
+            })
+            .collect()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("tenant", &self.tenant).finish_non_exhaustive()
+    }
+}
+
+/// A line of a token file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}; expected `NAME TOKEN` or a token alone")]
+#[non_exhaustive]
+pub struct TokenError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Visitor {
+    pub(crate) tenant: String,
+    /// Whether `authorization` holds our token, and so no upstream may see it.
+    pub(crate) spent: bool,
+}
+
+/// Who sent these headers; none is somebody without a token that is known.
+pub(crate) fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<Visitor> {
+    let Some(tokens) = tokens else {
+        return Some(Visitor { tenant: LOCAL.to_owned(), spent: false });
+    };
+    let holder = |secret: &[u8]| {
+        let secret = blake3::hash(secret);
+        // Hashes are compared in constant time, and all of them.
+        let found = tokens.iter().filter(|token| token.secret == secret);
+        found.map(|token| token.tenant.clone()).last()
+    };
+    if let Some(token) = headers.get(&TOKEN) {
+        return holder(token.as_bytes()).map(|tenant| Visitor { tenant, spent: false });
+    }
+    let (scheme, secret) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked(7)?;
+    if !scheme.eq_ignore_ascii_case(b"bearer ") {
+        return None;
+    }
+    holder(secret.trim_ascii()).map(|tenant| Visitor { tenant, spent: true })
+}
+
+/// Whether a request for one of our own pages names this machine, not a name that a web page had
+/// resolved to it.
+pub(crate) fn names_loopback(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        headers
+    }
+
+    #[track_caller]
+    fn check(name: &'static str, value: &str, expected: Option<(&str, bool)>) {
+        let tokens = Token::read("# ours\n\nanna 0123456789abcdef\nben fedcba9876543210").unwrap();
+        let found = visitor(Some(&tokens), &headers(name, value));
+        let found = found.as_ref().map(|found| (found.tenant.as_str(), found.spent));
+        assert_eq!(found, expected, "{name}: {value}");
+    }
+
+    #[test]
+    fn a_token_names_its_tenant() {
+        check("authorization", "Bearer 0123456789abcdef", Some(("anna", true)));
+        check("authorization", "bearer fedcba9876543210", Some(("ben", true)));
+        check("x-epitome-token", "fedcba9876543210", Some(("ben", false)));
+    }
+
+    #[test]
+    fn nobody_else_gets_in() {
+        check("authorization", "Bearer 0123456789abcde", None);
+        check("authorization", "Basic 0123456789abcdef", None);
+        check("authorization", "x", None);
+        check("x-epitome-token", "", None);
+        check("x-api-key", "0123456789abcdef", None);
+        assert_eq!(visitor(Some(&[]), &headers("authorization", "Bearer x")), None);
+        assert_eq!(visitor(None, &HeaderMap::new()).unwrap().tenant, "local");
+    }
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let tokens = Token::read("0123456789abcdef").unwrap();
+        let shown = format!("{tokens:?}");
+        assert!(shown.contains("token-") && !shown.contains("0123456789"), "{shown}");
+        let error = Token::read("anna 0123456789abcdef x").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "line 1: there are more than two words; expected `NAME TOKEN` or a token alone"
+        );
+        assert!(Token::read("\nshort").unwrap_err().to_string().starts_with("line 2: the token"));
+    }
+
+    #[test]
+    fn our_own_pages_are_for_who_names_this_machine() {
+        for host in ["127.0.0.1:8787", "localhost", "LOCALHOST:1", "[::1]:80", "127.9.9.9"] {
+            assert!(names_loopback(&headers("host", host)), "{host}");
+        }
+        for host in ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]"] {
+            assert!(!names_loopback(&headers("host", host)), "{host}");
+        }
+        assert!(!names_loopback(&HeaderMap::new()));
+    }
+}

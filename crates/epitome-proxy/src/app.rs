@@ -1,0 +1,127 @@
+//! What all requests of one proxy share.
+//!
+//! Invariant: nothing here holds a conversation or a credential. Made by `server`, used by
+//! `handler` and `tee`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+use http::StatusCode;
+use http::request::Parts;
+use tokio::sync::mpsc;
+
+use crate::dump::{Dump, Dumped, Meta};
+use crate::ledger::{Exchange, Ledger};
+use crate::prepare::{Came, Prepare, Prepared};
+use crate::settings::{ProxyError, Settings};
+use crate::skip::Skip;
+use crate::upstream::Upstream;
+use crate::url::Url;
+
+/// What all requests of one proxy share.
+pub(crate) struct App {
+    pub(crate) settings: Settings,
+    pub(crate) upstream: Upstream,
+    pub(crate) prepare: Prepare,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) dump: Option<Arc<Dump>>,
+    /// Requests that were skipped by a failure, one after the other.
+    run: AtomicU32,
+    /// Whoever holds one of these has work to finish before the proxy has stopped.
+    working: mpsc::Sender<()>,
+}
+
+impl App {
+    pub(crate) fn new(settings: Settings, working: mpsc::Sender<()>) -> Result<Self, ProxyError> {
+        let dump = settings.dump.as_ref().map(|folder| {
+            let path = folder.clone();
+            Dump::open(folder).map_err(|source| ProxyError::Dump { path, source })
+        });
+        let mut terms = settings.terms;
+        (terms.shadow, terms.run) = (settings.shadow, settings.alarm_after.into());
+        let prepare = Prepare {
+            hub: Arc::clone(&settings.hub),
+            within: settings.prepare_within,
+            max_decoded: settings.max_decoded,
+        };
+        Ok(Self {
+            upstream: Upstream::new(&settings)?,
+            prepare,
+            ledger: Arc::new(Ledger::new(terms, now())),
+            dump: dump.transpose()?.map(Arc::new),
+            run: AtomicU32::new(0),
+            working,
+            settings,
+        })
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> SystemTime {
+        now()
+    }
+
+    /// Puts a request down that has ended.
+    pub(crate) fn put(&self, exchange: &Exchange) {
+        self.ledger.record(exchange);
+    }
+
+    /// Tells how a conversation's request was prepared, `None` for as it should be; a run of
+    /// failures is an alarm (hazard 36).
+    pub(crate) fn prepared(&self, skip: Option<Skip>) {
+        match skip {
+            None => self.run.store(0, Ordering::Relaxed),
+            Some(skip) if skip.is_failure() => {
+                let run = self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+                tracing::warn!(skip = skip.word(), run, "a request was not compressed");
+                if run >= self.settings.alarm_after {
+                    let message = "one request after the other is not compressed: every prompt \
+                        costs what it would without this proxy";
+                    tracing::error!(skip = skip.word(), run, "{message}");
+                }
+            }
+            Some(skip) => tracing::info!(skip = skip.word(), "a request was left alone"),
+        }
+    }
+
+    /// Work that has to be finished before the proxy has stopped, off the threads that relay.
+    pub(crate) fn work(&self, work: impl FnOnce() + Send + 'static) {
+        let working = self.working.clone();
+        tokio::task::spawn_blocking(move || {
+            work();
+            drop(working);
+        });
+    }
+
+    /// Writes a request down for whoever looks into a fault, where that was asked for.
+    pub(crate) fn dump(
+        &self,
+        head: &Parts,
+        upstream: &Url,
+        came: &Came,
+        prepared: &Prepared,
+        status: StatusCode,
+    ) {
+        let Some(dump) = &self.dump else { return };
+        let sent = prepared.made.as_ref().map(|(_, sent)| &sent.prompt);
+        let meta = Meta {
+            method: Meta::method(&head.method),
+            target: Meta::target(&head.uri),
+            headers: Meta::headers(&came.headers),
+            upstream: upstream.to_string(),
+            status: status.as_u16(),
+            session: sent.map(|prompt| prompt.session.clone()),
+            tokens: sent.map(|prompt| prompt.tokens),
+            skip: prepared.skip.map(Skip::word),
+            side: prepared.side,
+        };
+        let dumped = Dumped { request: prepared.plain.clone(), sent: prepared.body.clone(), meta };
+        let dump = Arc::clone(dump);
+        self.work(move || dump.write(&dumped));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock that others are given")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

@@ -1,0 +1,253 @@
+//! Errors in the shape that the client's protocol has for them.
+//!
+//! Invariant: one sentence that says what, where, and what to do; never a status that asks a client
+//! to come back for what will not change. Called wherever an answer is our own.
+
+use bytes::Bytes;
+use epitome_types::Overflow;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::route::Dialect;
+
+/// An error of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// The body of an answer.
+    pub(crate) fn body(&self, dialect: Dialect) -> Bytes {
+        let body = match dialect {
+            Dialect::Messages => anthropic(anthropic_kind(self.status), &self.message),
+            Dialect::Chat | Dialect::Responses => {
+                openai(openai_kind(self.status), None, &self.message)
+            }
+            Dialect::Ollama => json!({"error": self.message}),
+        };
+        body.to_string().into()
+    }
+
+    /// What ends a stream that cannot be finished; `inside` says that a line or event is still open
+    /// (hazard 30).
+    pub(crate) fn last_words(&self, dialect: Dialect, inside: bool) -> Bytes {
+        let body = self.body(dialect);
+        let body = String::from_utf8_lossy(&body);
+        let words = match dialect {
+            Dialect::Messages => format!("event: error\ndata: {body}\n\n"),
+            Dialect::Chat => format!("data: {body}\n\n"),
+            Dialect::Responses => {
+                let error = json!({"code": "server_error", "message": self.message});
+                let response = json!({"object": "response", "status": "failed", "error": error});
+                let event = json!({"type": "response.failed", "response": response});
+                format!("event: response.failed\ndata: {event}\n\n")
+            }
+            Dialect::Ollama => format!("{body}\n"),
+        };
+        match (inside, dialect) {
+            (false, _) => words.into(),
+            (true, Dialect::Ollama) => format!("\n{words}").into(),
+            (true, _) => format!("\n\n{words}").into(),
+        }
+    }
+}
+
+/// An upstream's error in the client's protocol, where it came in another one's; `told` is what it
+/// says about a prompt that is too long. A server that speaks several APIs may know one shape only.
+pub(crate) fn translated(
+    dialect: Dialect,
+    status: StatusCode,
+    body: &[u8],
+    told: Option<Overflow>,
+) -> Option<Bytes> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error")?;
+    let wrapped = body.get("type").and_then(Value::as_str) == Some("error");
+    let shape = match error {
+        Value::Object(_) if wrapped => Dialect::Messages,
+        Value::Object(_) => Dialect::Chat,
+        Value::String(_) => Dialect::Ollama,
+        _ => return None,
+    };
+    let wanted = if dialect == Dialect::Responses { Dialect::Chat } else { dialect };
+    if shape == wanted {
+        return None;
+    }
+    let message = error.get("message").unwrap_or(error).as_str()?;
+    let told = told.and_then(|told| Some((told.size?, told.limit?)));
+    let translated = match wanted {
+        Dialect::Messages => {
+            let known = error.get("type").and_then(Value::as_str).filter(|kind| is_anthropic(kind));
+            let kind = known.unwrap_or_else(|| anthropic_kind(status));
+            // The words by which clients of this API know that it is time to compact.
+            let message = match told {
+                Some((size, limit)) => {
+                    format!("prompt is too long: {size} tokens > {limit} maximum ({message})")
+                }
+                None => message.to_owned(),
+            };
+            anthropic(kind, &message)
+        }
+        Dialect::Chat | Dialect::Responses => {
+            let code = told.map(|_| "context_length_exceeded");
+            openai(openai_kind(status), code, message)
+        }
+        Dialect::Ollama => json!({"error": message}),
+    };
+    Some(translated.to_string().into())
+}
+
+fn anthropic(kind: &str, message: &str) -> Value {
+    json!({"type": "error", "error": {"type": kind, "message": message}})
+}
+
+fn openai(kind: &str, code: Option<&str>, message: &str) -> Value {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+}
+
+fn anthropic_kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        504 => "timeout_error",
+        529 => "overloaded_error",
+        400..500 => "invalid_request_error",
+        _ => "api_error",
+    }
+}
+
+fn is_anthropic(kind: &str) -> bool {
+    matches!(
+        kind,
+        "invalid_request_error"
+            | "authentication_error"
+            | "permission_error"
+            | "not_found_error"
+            | "request_too_large"
+            | "rate_limit_error"
+            | "timeout_error"
+            | "overloaded_error"
+            | "billing_error"
+            | "api_error"
+    )
+}
+
+fn openai_kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        429 => "rate_limit_error",
+        400..500 => "invalid_request_error",
+        _ => "server_error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Dialect; 4] =
+        [Dialect::Messages, Dialect::Chat, Dialect::Responses, Dialect::Ollama];
+
+    #[track_caller]
+    fn check(dialect: Dialect, status: u16, body: &str, told: [u64; 2], expected: Option<&str>) {
+        let [size, limit] = told;
+        let told = (limit > 0).then_some(Overflow { limit: Some(limit), size: Some(size) });
+        let status = StatusCode::from_u16(status).unwrap();
+        let found = translated(dialect, status, body.as_bytes(), told);
+        let found = found.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+        assert_eq!(found.as_deref(), expected, "{dialect:?} {body}");
+    }
+
+    #[test]
+    fn each_protocol_has_its_shape() {
+        let fault = Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "it is \"too\" large");
+        let bodies = ALL.map(|dialect| String::from_utf8(fault.body(dialect).to_vec()).unwrap());
+        let openai = r#"{"error":{"message":"it is \"too\" large","type":"invalid_request_error","param":null,"code":null}}"#;
+        assert_eq!(
+            bodies,
+            [
+                r#"{"type":"error","error":{"type":"request_too_large","message":"it is \"too\" large"}}"#,
+                openai,
+                openai,
+                r#"{"error":"it is \"too\" large"}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_stream_ends_with_an_event_of_its_protocol() {
+        let fault = Fault::new(StatusCode::BAD_GATEWAY, "gone");
+        let words = ALL
+            .map(|dialect| String::from_utf8(fault.last_words(dialect, false).to_vec()).unwrap());
+        assert_eq!(
+            words,
+            [
+                "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"gone\"}}\n\n",
+                "data: {\"error\":{\"message\":\"gone\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n",
+                "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"gone\"}}}\n\n",
+                "{\"error\":\"gone\"}\n",
+            ]
+        );
+        let inside = |dialect| fault.last_words(dialect, true);
+        assert!(inside(Dialect::Messages).starts_with(b"\n\nevent"));
+        assert!(inside(Dialect::Ollama).starts_with(b"\n{"));
+    }
+
+    #[test]
+    fn an_error_in_the_clients_own_shape_is_left_alone() {
+        let anthropic = r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#;
+        check(Dialect::Messages, 529, anthropic, [0, 0], None);
+        let openai = r#"{"error":{"message":"m","type":"t","code":"c"}}"#;
+        check(Dialect::Chat, 400, openai, [9, 5], None);
+        check(Dialect::Responses, 400, openai, [0, 0], None);
+        check(Dialect::Ollama, 400, r#"{"error":"m"}"#, [0, 0], None);
+        for other in ["<html>", "{}", r#"{"error":7}"#, r#"{"error":{}}"#] {
+            check(Dialect::Messages, 502, other, [0, 0], None);
+        }
+    }
+
+    #[test]
+    fn an_error_of_another_protocol_is_translated() {
+        let llama =
+            r#"{"error":{"code":400,"message":"too big","type":"exceed_context_size_error"}}"#;
+        check(
+            Dialect::Messages,
+            400,
+            llama,
+            [3031, 2048],
+            Some(
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3031 tokens > 2048 maximum (too big)"}}"#,
+            ),
+        );
+        check(Dialect::Ollama, 400, llama, [0, 0], Some(r#"{"error":"too big"}"#));
+        check(
+            Dialect::Responses,
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}"#,
+            [0, 0],
+            Some(
+                r#"{"error":{"message":"slow","type":"rate_limit_error","param":null,"code":null}}"#,
+            ),
+        );
+        check(
+            Dialect::Messages,
+            404,
+            r#"{"error":"model \"x\" not found"}"#,
+            [0, 0],
+            Some(
+                r#"{"type":"error","error":{"type":"not_found_error","message":"model \"x\" not found"}}"#,
+            ),
+        );
+    }
+}

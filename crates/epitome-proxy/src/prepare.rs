@@ -1,0 +1,197 @@
+//! From the body of a request to what is sent for it.
+//!
+//! Invariant: it fails open. Whatever goes wrong on the way, in whatever time, there is something
+//! to send: the prompt, else the conversation as it was last decided on, else what came; and a word
+//! that says why. Nothing of it runs on the threads that relay streams. Called by `handler`.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use epitome::{Ask, Format, Hub, Sent};
+use http::HeaderMap;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+
+use crate::clients;
+use crate::decode::{Encoding, Undecoded, decode, encodings};
+use crate::facts::Facts;
+use crate::headers::Payload;
+use crate::route::{Dialect, Task};
+use crate::skip::Skip;
+
+/// Makes prompts.
+#[derive(Clone)]
+pub(crate) struct Prepare {
+    pub(crate) hub: Arc<Hub>,
+    /// How long making a prompt may take.
+    pub(crate) within: Duration,
+    /// The largest body, decoded.
+    pub(crate) max_decoded: usize,
+}
+
+/// A request that holds a conversation.
+#[derive(Clone)]
+pub(crate) struct Came {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) dialect: Dialect,
+    pub(crate) task: Task,
+    pub(crate) tenant: String,
+}
+
+/// What is sent for a request.
+pub(crate) struct Prepared {
+    pub(crate) body: Bytes,
+    pub(crate) payload: Payload,
+    /// What the hub made of it, and of what.
+    pub(crate) made: Option<(Ask, Sent)>,
+    pub(crate) skip: Option<Skip>,
+    /// Whether it is none of the conversation's turns.
+    pub(crate) side: bool,
+    pub(crate) model: Option<String>,
+    /// The body as it came, decoded, where it could be.
+    pub(crate) plain: Bytes,
+}
+
+/// The body decodes to more than this many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge(pub(crate) usize);
+
+/// What could be told of a body before its prompt was made.
+struct Told {
+    ask: Ask,
+    model: Option<String>,
+}
+
+/// What became of a body.
+enum Outcome {
+    Made(Box<Sent>),
+    Passed(Skip),
+    Side,
+    TooLarge(usize),
+}
+
+impl Prepare {
+    /// Makes what is sent for a request; `Task::Count` decides and records nothing.
+    pub(crate) async fn prepare(&self, came: &Came) -> Result<Prepared, TooLarge> {
+        let told = Arc::new(OnceLock::new());
+        let work = {
+            let (this, came, told) = (self.clone(), came.clone(), Arc::clone(&told));
+            move || this.outcome(&came, &told)
+        };
+        let (made, mut side, skip) = match self.bounded(work).await {
+            Ok(Outcome::TooLarge(most)) => return Err(TooLarge(most)),
+            Ok(Outcome::Made(sent)) => (Some(*sent), false, None),
+            Ok(Outcome::Side) => (None, true, None),
+            Ok(Outcome::Passed(skip)) | Err(skip) => (None, false, Some(skip)),
+        };
+        side |= came.task == Task::Count;
+        let told: Option<&Told> = told.get();
+        let made = match (made, told, skip) {
+            (None, Some(told), Some(skip)) if skip.is_failure() => self.look(&told.ask).await,
+            (made, ..) => made,
+        };
+        let (body, payload) = match &made {
+            Some(sent) => (sent.prompt.bytes.clone(), Payload::Plain),
+            None => (came.body.clone(), Payload::AsItCame),
+        };
+        Ok(Prepared {
+            body,
+            payload,
+            made: told.zip(made).map(|(told, sent)| (told.ask.clone(), sent)),
+            skip,
+            side,
+            model: told.and_then(|told| told.model.clone()),
+            plain: told.map_or_else(|| came.body.clone(), |told| told.ask.bytes.clone()),
+        })
+    }
+
+    /// The prompt again, once its provider refused it as too long.
+    pub(crate) async fn again(&self, ask: &Ask) -> Option<Sent> {
+        let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
+        let made = move || Handle::current().block_on(hub.prompt(&ask));
+        match self.bounded(made).await {
+            Ok(Ok(sent)) => Some(sent),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "no smaller prompt could be made");
+                None
+            }
+            Err(skip) => {
+                tracing::warn!(skip = skip.word(), "no smaller prompt could be made");
+                None
+            }
+        }
+    }
+
+    /// The conversation as it was last decided on, with what is new as it came.
+    async fn look(&self, ask: &Ask) -> Option<Sent> {
+        let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
+        self.bounded(move || hub.look(&ask)).await.ok()?.ok()
+    }
+
+    /// Work on a thread of its own. What takes too long goes on there, for whoever asks next.
+    async fn bounded<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Skip> {
+        match tokio::time::timeout(self.within, spawn_blocking(work)).await {
+            Ok(Ok(done)) => Ok(done),
+            // A panic stays on its thread.
+            Ok(Err(_)) => Err(Skip::Panicked),
+            Err(_) => Err(Skip::Deadline),
+        }
+    }
+
+    fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {
+        let body = match plain(came, self.max_decoded) {
+            Ok(body) => body,
+            Err(Undecoded::TooLarge(most)) => return Outcome::TooLarge(most),
+            Err(Undecoded::Unreadable) => return Outcome::Passed(Skip::Unreadable),
+        };
+        let Some(facts) = Facts::of(&body) else { return Outcome::Passed(Skip::Unreadable) };
+        let format = match came.dialect {
+            Dialect::Messages => Format::Anthropic,
+            Dialect::Chat => Format::OpenAi,
+            Dialect::Responses => Format::Responses,
+            Dialect::Ollama => Format::Ollama,
+        };
+        let told = told.get_or_init(|| Told {
+            ask: Ask {
+                bytes: body.clone(),
+                format,
+                tenant: came.tenant.clone(),
+                label: clients::label(&came.headers),
+                window: clients::window(&came.headers).or_else(|| facts.num_ctx()),
+            },
+            model: facts.model.clone(),
+        });
+        if facts.is_chained() {
+            return Outcome::Passed(Skip::Chained);
+        }
+        if facts.has_provider_edits() {
+            return Outcome::Passed(Skip::ProviderEdits);
+        }
+        let counts = came.task == Task::Count;
+        if !counts && clients::is_side_request(&came.headers, &facts, &body) {
+            return Outcome::Side;
+        }
+        let made = match counts {
+            true => self.hub.look(&told.ask),
+            false => Handle::current().block_on(self.hub.prompt(&told.ask)),
+        };
+        match made {
+            Ok(sent) => Outcome::Made(Box::new(sent)),
+            Err(error) => {
+                tracing::warn!(%error, "no prompt could be made");
+                Outcome::Passed(Skip::Failed)
+            }
+        }
+    }
+}
+
+/// The body of a request without its encodings.
+fn plain(came: &Came, most: usize) -> Result<Bytes, Undecoded> {
+    let encodings: Vec<Encoding> = encodings(&came.headers)?;
+    decode(came.body.clone(), &encodings, most)
+}

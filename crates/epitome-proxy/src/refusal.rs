@@ -1,0 +1,59 @@
+//! An answer that is read before it is passed on: an error, or a count.
+//!
+//! Invariant: what is read is bounded, in size and in time, and can be passed on as it came. Called
+//! by `handler`.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use epitome_types::Overflow;
+use http::Response;
+use http::response::Parts;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+/// Errors are not larger; what is goes on unread.
+const LARGEST: usize = 256 << 10;
+/// How long the body of an error may take.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// An answer, read as far as it went.
+pub(crate) struct Refusal {
+    pub(crate) head: Parts,
+    /// What was read.
+    pub(crate) before: VecDeque<Bytes>,
+    /// What was not.
+    pub(crate) rest: Incoming,
+    /// All of it, where that was read.
+    pub(crate) whole: Option<Bytes>,
+    /// What it says about a prompt that is too long.
+    pub(crate) overflow: Option<Overflow>,
+}
+
+/// Reads an answer.
+pub(crate) async fn refusal(answer: Response<Incoming>) -> Refusal {
+    let (head, mut rest) = answer.into_parts();
+    let mut before = VecDeque::new();
+    let mut size = 0;
+    let reading = async {
+        while let Some(Ok(frame)) = rest.frame().await {
+            if let Ok(data) = frame.into_data() {
+                size += data.len();
+                before.push_back(data);
+            }
+            if size > LARGEST {
+                return false;
+            }
+        }
+        true
+    };
+    let read = tokio::time::timeout(LONGEST, reading).await.unwrap_or(false);
+    let whole = read.then(|| {
+        let mut whole = BytesMut::with_capacity(size);
+        before.iter().for_each(|data| whole.extend_from_slice(data));
+        whole.freeze()
+    });
+    let overflow = None;
+    Refusal { head, before, rest, whole, overflow }
+}

@@ -1,0 +1,155 @@
+//! Listens, serves each connection, and stops without breaking what runs.
+//!
+//! Invariant: a client costs a bounded number of connections, and a head that never comes costs a
+//! bounded time. Called by whoever wants a proxy.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::app::App;
+use crate::handler::handle;
+use crate::ledger::Ledger;
+use crate::settings::{ProxyError, Settings};
+
+/// How long a listener rests that cannot accept, which is when there are too many files.
+const REST: Duration = Duration::from_millis(50);
+
+/// The proxy.
+#[derive(Debug)]
+pub struct Proxy;
+
+/// A proxy that runs, until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    ledger: Arc<Ledger>,
+    /// How long streams that run may go on once it is told to stop.
+    stop: watch::Sender<Option<Duration>>,
+    accepting: JoinHandle<()>,
+    /// Ends when nobody has work to finish.
+    working: mpsc::Receiver<()>,
+}
+
+impl Proxy {
+    /// Starts a proxy on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// When it would be open to everybody, has nowhere to send anything, or cannot listen; see
+    /// [`ProxyError`].
+    pub async fn bind(settings: Settings) -> Result<Running, ProxyError> {
+        let listen = settings.listen;
+        if settings.tokens.is_none() && !listen.ip().is_loopback() {
+            return Err(ProxyError::Open { address: listen });
+        }
+        if settings.upstreams.all().next().is_none() {
+            return Err(ProxyError::NoUpstream);
+        }
+        let (working, done) = mpsc::channel(1);
+        let app = Arc::new(App::new(settings, working)?);
+        let at = |source| ProxyError::Listen { address: listen, source };
+        let listener = TcpListener::bind(listen).await.map_err(at)?;
+        let address = listener.local_addr().map_err(at)?;
+        let (stop, stopped) = watch::channel(None);
+        let ledger = Arc::clone(&app.ledger);
+        let accepting = tokio::spawn(accept(listener, app, stopped));
+        Ok(Running { address, ledger, stop, accepting, working: done })
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it did so far.
+    pub fn figures(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// Takes no more requests, lets those that run finish for so long, and writes down what is left
+    /// to write.
+    pub async fn stop(mut self, within: Duration) {
+        self.stop.send_replace(Some(within));
+        if let Err(error) = self.accepting.await {
+            tracing::error!(%error, "the proxy had ended before it was stopped");
+        }
+        // What is recorded of an answer that has ended takes a moment; nothing new comes.
+        self.working.recv().await;
+    }
+}
+
+/// Accepts connections until it is told to stop, then waits for those that run.
+async fn accept(
+    listener: TcpListener,
+    app: Arc<App>,
+    mut stopped: watch::Receiver<Option<Duration>>,
+) {
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(app.settings.max_connections));
+    let mut served = JoinSet::new();
+    loop {
+        let place = tokio::select! {
+            place = Arc::clone(&places).acquire_owned() => place,
+            _ = stopped.changed() => break,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.changed() => break,
+            Some(_) = served.join_next() => continue,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = serve(&app, stream);
+                let connection = graceful.watch(connection);
+                served.spawn(async move {
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, "a connection ended");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be accepted");
+                tokio::time::sleep(REST).await;
+            }
+        }
+    }
+    drop(listener);
+    let within = (*stopped.borrow()).unwrap_or_default();
+    if tokio::time::timeout(within, graceful.shutdown()).await.is_err() {
+        tracing::warn!(seconds = within.as_secs(), "streams that still run are cut off");
+    }
+    served.shutdown().await;
+}
+
+/// One connection.
+fn serve(
+    app: &Arc<App>,
+    stream: TcpStream,
+) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send + 'static {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection keeps small packets back");
+    }
+    let service = {
+        let app = Arc::clone(app);
+        service_fn(move |request| {
+            let app = Arc::clone(&app);
+            async move { Ok::<_, std::convert::Infallible>(handle(app, request).await) }
+        })
+    };
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.settings.head_within)
+        .serve_connection(TokioIo::new(stream), service)
+}

@@ -1,0 +1,43 @@
+//! Why a request went out otherwise than it should have.
+//!
+//! Invariant: every request that passes here unchanged though it holds a conversation has one of
+//! these words, in a header, in the log and in the figures (hazard 36).
+
+/// A reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skip {
+    /// The body cannot be read: its encoding, its JSON, or what it is made of.
+    Unreadable,
+    /// The provider keeps the conversation and is sent its end (hazard 26).
+    Chained,
+    /// The provider was asked to clear results by itself (hazard 27).
+    ProviderEdits,
+    /// A signature covers the body (hazard 33).
+    Signed,
+    /// Making the prompt took too long.
+    Deadline,
+    /// Making the prompt failed.
+    Failed,
+    /// Making the prompt met a fault in this program.
+    Panicked,
+}
+
+impl Skip {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Skip::Unreadable => "unreadable",
+            Skip::Chained => "chained",
+            Skip::ProviderEdits => "provider-edits",
+            Skip::Signed => "signed",
+            Skip::Deadline => "deadline",
+            Skip::Failed => "failed",
+            Skip::Panicked => "panicked",
+        }
+    }
+
+    /// Whether something went wrong; otherwise it is as the request wants it.
+    pub(crate) fn is_failure(self) -> bool {
+        !matches!(self, Skip::Chained | Skip::ProviderEdits | Skip::Signed)
+    }
+}

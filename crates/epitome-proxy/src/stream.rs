@@ -1,0 +1,201 @@
+//! Answers on their way down, chunk by chunk.
+//!
+//! Invariant: the bytes of an answer are never changed, held back or put together; where an
+//! upstream breaks off a stream, its last words are an error event of the client's protocol
+//! (hazard 30). A client that goes away drops the answer, and with it the upstream's connection.
+//! Polled by the server.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+use crate::fault::Fault;
+use crate::route::Dialect;
+use crate::upstream::innermost;
+
+/// What a client is sent.
+pub(crate) enum Outflow {
+    /// All of it, until it is handed over.
+    Whole(Option<Bytes>),
+    /// As it comes from the upstream.
+    Relayed(Relay),
+}
+
+impl Outflow {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Outflow::Whole(Some(bytes.into()).filter(|bytes| !bytes.is_empty()))
+    }
+}
+
+/// Who is told of an answer that is relayed.
+pub(crate) trait Listener: Send {
+    /// Some of its bytes.
+    fn heard(&mut self, bytes: &Bytes);
+    /// It came to its end; `whole` says that this was the end that the upstream meant.
+    fn ended(&mut self, whole: bool);
+}
+
+/// An answer that is passed on as it comes.
+pub(crate) struct Relay {
+    /// What was read of it already.
+    before: VecDeque<Bytes>,
+    from: Incoming,
+    listener: Option<Box<dyn Listener>>,
+    /// How an unfinished answer can be ended; none where it can only be cut off.
+    words: Option<Words>,
+    over: bool,
+}
+
+/// How a stream of events or lines is ended.
+struct Words {
+    dialect: Dialect,
+    upstream: String,
+    /// The last two bytes that were passed on.
+    last: [u8; 2],
+}
+
+impl Relay {
+    /// An answer that nobody here listens to.
+    pub(crate) fn new(from: Incoming) -> Self {
+        Self { before: VecDeque::new(), from, listener: None, words: None, over: false }
+    }
+
+    /// An answer of a model; `upstream` is named where it breaks off.
+    pub(crate) fn answer(
+        from: Incoming,
+        headers: &HeaderMap,
+        dialect: Dialect,
+        upstream: String,
+        listener: Box<dyn Listener>,
+    ) -> Self {
+        let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
+        let is_stream =
+            kind.starts_with(b"text/event-stream") || kind.starts_with(b"application/x-ndjson");
+        let can_end = is_stream && !headers.contains_key(CONTENT_LENGTH);
+        let words = can_end.then(|| Words { dialect, upstream, last: *b"\n\n" });
+        let mut relay = Self::new(from);
+        (relay.words, relay.listener) = (words, Some(listener));
+        relay
+    }
+
+    /// The same with what was read of it already put back.
+    pub(crate) fn after(mut self, before: VecDeque<Bytes>) -> Self {
+        self.before = before;
+        self
+    }
+
+    fn pass(&mut self, bytes: Bytes) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(listener) = &mut self.listener {
+            listener.heard(&bytes);
+        }
+        if let Some(words) = &mut self.words {
+            for byte in bytes.iter().rev().take(2).rev() {
+                words.last = [words.last[1], *byte];
+            }
+        }
+        // Where the length is known, the server does not come back for the end.
+        if self.before.is_empty() && self.from.is_end_stream() {
+            self.end(true);
+        }
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
+    fn is_over(&self) -> bool {
+        self.over || self.before.is_empty() && self.from.is_end_stream()
+    }
+
+    fn end(&mut self, whole: bool) {
+        self.over = true;
+        if let Some(mut listener) = self.listener.take() {
+            listener.ended(whole);
+        }
+    }
+}
+
+impl Words {
+    fn spoken(&self, error: &hyper::Error) -> Bytes {
+        let message = format!(
+            "the upstream {} broke off its answer: {}; what came before is all there is, send the \
+             request again",
+            self.upstream,
+            innermost(error)
+        );
+        let inside = match self.dialect {
+            Dialect::Ollama => self.last[1] != b'\n',
+            _ => self.last != *b"\n\n",
+        };
+        Fault::new(StatusCode::BAD_GATEWAY, message).last_words(self.dialect, inside)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+impl Body for Outflow {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let relay = match self.get_mut() {
+            Outflow::Whole(bytes) => {
+                return Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))));
+            }
+            Outflow::Relayed(relay) => relay,
+        };
+        if relay.over {
+            return Poll::Ready(None);
+        }
+        if let Some(bytes) = relay.before.pop_front() {
+            return relay.pass(bytes);
+        }
+        match Pin::new(&mut relay.from).poll_frame(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => {
+                relay.end(true);
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                Ok(bytes) => relay.pass(bytes),
+                Err(trailers) => Poll::Ready(Some(Ok(trailers))),
+            },
+            Poll::Ready(Some(Err(error))) => {
+                relay.end(false);
+                match &relay.words {
+                    Some(words) => Poll::Ready(Some(Ok(Frame::data(words.spoken(&error))))),
+                    None => Poll::Ready(Some(Err(error))),
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Outflow::Whole(bytes) => bytes.is_none(),
+            // Whoever listens is told of the end by a poll.
+            Outflow::Relayed(relay) => relay.listener.is_none() && relay.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Outflow::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Outflow::Relayed(relay) if relay.before.is_empty() && relay.words.is_none() => {
+                relay.from.size_hint()
+            }
+            Outflow::Relayed(_) => SizeHint::default(),
+        }
+    }
+}
