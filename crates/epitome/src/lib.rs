@@ -50,7 +50,7 @@ mod writer;
 
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
-pub use config::{Config, ConfigError, Effective, Problem, Setting, Sources};
+pub use config::{Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Digests, Extractive, Facts};
 pub use epitome_kernel::{

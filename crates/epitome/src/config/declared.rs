@@ -13,6 +13,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use super::proxy::ProxyTable;
 use crate::profile::Options;
 
 /// The configuration of Epitome. Every key may be left out; what is not said here is inherited
@@ -35,6 +36,7 @@ pub(crate) struct Settings {
     /// A path is relative to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) policies: Option<PathBuf>,
+    pub(crate) proxy: ProxyTable,
     /// Profiles, by name.
     #[serde(default)]
     #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{Breach, Schema, is_table, is_text};
 use super::sources::{File, Flag, PREFIX};
-use super::{ConfigError, Problem};
+use super::{ConfigError, Problem, proxy};
 
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
@@ -76,6 +76,7 @@ impl Layer {
         let places = Arc::new(Places(places));
         let mut breaches = schema.breaches(&says);
         breaches.extend(two_windows(&says));
+        breaches.extend(proxy::foreign(file, &says));
         refuse(breaches, &places)?;
         let resolve = |dict: &mut Dict, keys: &[&str]| {
             for key in keys {
@@ -85,6 +86,9 @@ impl Layer {
             }
         };
         resolve(&mut says, &PATHS);
+        if let Some(Value::Dict(_, table)) = says.get_mut("proxy") {
+            resolve(table, &proxy::PATHS);
+        }
         if let Some(Value::Dict(_, profiles)) = says.get_mut("profile") {
             for profile in profiles.values_mut() {
                 if let Value::Dict(_, profile) = profile {

@@ -31,6 +31,7 @@ mod find;
 mod folders;
 mod layer;
 mod profiles;
+mod proxy;
 mod sources;
 mod store;
 #[cfg(test)]
@@ -54,6 +55,7 @@ use crate::profile::{Profile, SHIPPED};
 
 pub(crate) use self::error::hint;
 pub use self::error::{ConfigError, Problem};
+pub use self::proxy::ProxyTable;
 pub use self::sources::{Setting, Sources};
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
@@ -75,6 +77,8 @@ pub struct Config {
     shelves: Shelves,
     /// Where it is recorded which policies of others may run.
     trust: Option<Trust>,
+    /// Our folder in the user's data folder.
+    data: Option<PathBuf>,
     /// The store of the profile that was chosen, and where that is said.
     store: Option<(PathBuf, String)>,
     read: Vec<PathBuf>,
@@ -100,6 +104,7 @@ impl Config {
     /// [`ConfigError::Invalid`] with everything in the first source that may not be said.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
         let Sources { files, variables, flags, store, home, shelves, trust, untrusted } = sources;
+        let data = store.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut layers = vec![built_in(store.as_deref())?];
         let flags_of_all = Layer::flags(&flags, false);
         let mut unused = Vec::new();
@@ -136,6 +141,7 @@ impl Config {
             settings,
             shelves,
             trust: trust.map(Trust::at),
+            data,
             store: None,
             read,
             unused,
@@ -213,6 +219,11 @@ impl Config {
         self.shelves.foreign()
     }
 
+    /// Our folder in the user's data folder, where the environment says where that is.
+    pub fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
+    }
+
     /// The files that were read.
     pub fn files(&self) -> &[PathBuf] {
         &self.read
@@ -247,7 +258,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
 
 /// What is built in: the shipped profiles, and the store in the user's data folder.
 fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
-    let mut whole = Layer::built_in(DEFAULTS)?;
+    let mut whole = Layer::built_in(&[DEFAULTS, proxy::DEFAULTS].concat())?;
     let mut profiles = Dict::new();
     for (name, options) in SHIPPED {
         let options = Layer::built_in(options)?.says;

@@ -52,6 +52,8 @@ pub(crate) struct File {
     pub(crate) text: String,
     /// Whether it may have come with a repository, so that nothing runs because it says so.
     pub(crate) foreign: bool,
+    /// Whether nobody named it: it stood where files of projects stand.
+    pub(crate) found: bool,
 }
 
 /// A flag of the command line.
@@ -198,7 +200,7 @@ impl Sources {
     pub fn project(self, folder: &Path) -> Result<Self, ConfigError> {
         let this = self.project_policies(folder);
         match files::nearest(folder) {
-            Some(path) => this.file(&path),
+            Some(path) => this.read(&path, true),
             None => Ok(this),
         }
     }
@@ -210,22 +212,27 @@ impl Sources {
     ///
     /// When it cannot be read.
     pub fn file(self, path: &Path) -> Result<Self, ConfigError> {
+        self.read(path, false)
+    }
+
+    fn read(self, path: &Path, found: bool) -> Result<Self, ConfigError> {
         if self.files.iter().any(|file| files::is_same(&file.path, path)) {
             return Ok(self);
         }
         let text = files::read(path)?;
-        Ok(self.said(path, text, true))
+        Ok(self.said(File { path: path.to_owned(), text, foreign: true, found }))
     }
 
     /// Adds the text of a file that need not exist, as the host's own words; its path is what messages name, and what
     /// relative paths in it start from.
     #[must_use]
     pub fn text(self, path: &Path, text: impl Into<String>) -> Self {
-        self.said(path, text.into(), false)
+        let (path, text) = (path.to_owned(), text.into());
+        self.said(File { path, text, foreign: false, found: false })
     }
 
-    fn said(mut self, path: &Path, text: String, foreign: bool) -> Self {
-        self.files.push(File { path: path.to_owned(), text, foreign });
+    fn said(mut self, file: File) -> Self {
+        self.files.push(file);
         self
     }
 
@@ -263,6 +270,12 @@ pub struct Setting(Value);
 impl From<&str> for Setting {
     fn from(text: &str) -> Self {
         Self(Value::from(text))
+    }
+}
+
+impl From<bool> for Setting {
+    fn from(is: bool) -> Self {
+        Self(Value::from(is))
     }
 }
 

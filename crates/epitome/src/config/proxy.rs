@@ -1,0 +1,73 @@
+//! The table `[proxy]`: what `serve` and `run` go by.
+//!
+//! Invariant: no file that may have come with a repository says any of it, since credentials go to
+//! where it points (HOUSE 6). Read by hosts that serve.
+
+use std::path::PathBuf;
+
+use figment::value::Dict;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Config;
+use super::check::Breach;
+use super::sources::File;
+
+/// The table.
+const TABLE: &str = "proxy";
+
+/// What holds where nobody says anything.
+pub(super) const DEFAULTS: &str = r#"
+[proxy]
+listen = "127.0.0.1:8787"
+anthropic_upstream = "https://api.anthropic.com"
+openai_upstream = "https://api.openai.com"
+ollama_upstream = "http://127.0.0.1:11434"
+shadow = false
+"#;
+
+/// The proxy, for `epitome serve` and `epitome run`. Said in one's own file, in variables and
+/// flags; never in the file of a project, which could send credentials elsewhere.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProxyTable {
+    /// Where `serve` listens.
+    pub listen: String,
+    /// Where requests to Anthropic's API go; with an empty text, nowhere.
+    pub anthropic_upstream: String,
+    /// Where requests to OpenAI's API go, or to one that is compatible with it; with an empty text,
+    /// nowhere.
+    pub openai_upstream: String,
+    /// Where requests to Ollama's API go; with an empty text, nowhere.
+    pub ollama_upstream: String,
+    /// Makes and figures prompts, and sends what came.
+    pub shadow: bool,
+    /// A folder for each request as it came and as it was sent. A path is relative to the file that
+    /// names it.
+    pub dump: Option<PathBuf>,
+    /// A file with the tokens that clients must show where others reach the address. A path is
+    /// relative to the file that names it.
+    pub token_file: Option<PathBuf>,
+    /// The folder that the clients of `serve` work in, for files with what left their prompts. A
+    /// path is relative to the file that names it.
+    pub workspace: Option<PathBuf>,
+}
+
+/// Keys of the table that hold paths.
+pub(super) const PATHS: [&str; 3] = ["dump", "token_file", "workspace"];
+
+impl Config {
+    /// What `serve` and `run` go by.
+    pub fn proxy(&self) -> &ProxyTable {
+        &self.settings.proxy
+    }
+}
+
+/// What a file says of the proxy that may have come with a repository.
+pub(super) fn foreign(file: &File, says: &Dict) -> Option<Breach> {
+    let what = "`proxy` is not read from the file of a project, since it says where credentials \
+                go; expected it in your own epitome.toml, in the file that `--config` names, or in \
+                flags";
+    let is_said = file.found && says.contains_key(TABLE);
+    is_said.then(|| Breach { path: vec![TABLE.to_owned()], what: what.to_owned() })
+}
