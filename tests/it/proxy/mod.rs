@@ -1,0 +1,13 @@
+//! The proxy before a scripted provider that refuses what real ones refuse.
+
+mod agent;
+mod back;
+mod edits;
+mod encodings;
+mod faults;
+mod http;
+mod load;
+mod private;
+mod serving;
+mod sessions;
+mod shapes;

@@ -1,0 +1,124 @@
+//! Credentials go to the one upstream of their API and nowhere else; what is only watched is not
+//! changed.
+
+use std::path::Path;
+
+use epitome_upstream::{Script, Upstream};
+
+use super::agent::{APIS, Agent, Api, calls};
+use super::http::Ask;
+use super::serving::{KEY, Serving};
+use crate::program::read_file;
+
+/// Every file under a folder, with its bytes.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.display().to_string(), read_file(&path).unwrap()));
+        }
+    }
+    found
+}
+
+fn holds(bytes: &[u8], word: &str) -> bool {
+    bytes.windows(word.len()).any(|it| it == word.as_bytes())
+}
+
+#[test]
+fn credentials_are_nowhere_but_at_the_upstream() {
+    let mut serving = Serving::start(Script::agent(2, calls()), &["--dump", "dump", "-v"]);
+    for api in APIS {
+        let mut agent = Agent::new(api, "A task that is dumped.");
+        agent.headers.push(("authorization".to_owned(), format!("Bearer {KEY}-bearer")));
+        agent.headers.push(("cookie".to_owned(), format!("session={KEY}-cookie")));
+        agent.headers.push(("x-goog-api-key".to_owned(), format!("{KEY}-goog")));
+        agent.work(&serving);
+    }
+    serving.send(Ask::new("GET", &format!("/v1beta/models?key={KEY}-query")));
+    serving.send(Ask::post("/v1/messages", "not json at all"));
+    let faulty = Ask::post("/v1/messages", "{}").header("x-upstream-fault", "drop");
+    serving.send(faulty);
+    let arrived = serving.upstream.records();
+    assert!(arrived.iter().all(|it| it.header("x-api-key") == Some(KEY)));
+    assert_eq!(arrived[0].header("authorization"), Some(&*format!("Bearer {KEY}-bearer")));
+    for page in ["/status", "/metrics"] {
+        assert!(!serving.send(Ask::new("GET", page)).text().contains(KEY), "{page}");
+    }
+    let said = serving.said();
+    serving.kill();
+    assert!(!said.contains(KEY), "{said}");
+    let root = serving.place.path("");
+    let files = files(&root);
+    assert!(files.iter().any(|(_, bytes)| holds(bytes, "A task that is dumped")));
+    assert!(files.iter().any(|(path, _)| path.contains("dump/")), "nothing was dumped");
+    for (path, bytes) in files {
+        assert!(!holds(&bytes, KEY), "{path} holds the key");
+    }
+}
+
+#[test]
+fn each_api_has_its_own_upstream() {
+    let other = Upstream::start(Script::default()).unwrap();
+    let serving = Serving::start(Script::default(), &["--openai-upstream", &other.url()]);
+    for api in APIS {
+        let agent = Agent::new(api, "Hello.");
+        agent.send(&serving, agent.request().to_string().into_bytes());
+    }
+    let paths = |upstream: &Upstream| -> Vec<String> {
+        upstream.records().iter().map(|it| it.path.clone()).collect()
+    };
+    assert_eq!(paths(&serving.upstream), ["/v1/messages", "/api/chat"]);
+    assert_eq!(paths(&other), ["/v1/chat/completions", "/v1/responses"]);
+}
+
+#[test]
+fn headers_of_the_connection_stay_on_it() {
+    let serving = Serving::start(Script::default(), &[]);
+    let agent = Agent::new(Api::Chat, "Hello.");
+    let ask = Ask::post(agent.api.path(), agent.request().to_string())
+        .header("te", "trailers")
+        .header("keep-alive", "timeout=5")
+        .header("proxy-authorization", "Basic abc")
+        .header("upgrade", "h2c")
+        .header("x-kept", "yes");
+    assert_eq!(serving.send(ask).status, 200);
+    let arrived = serving.last();
+    for name in ["te", "keep-alive", "proxy-authorization", "upgrade", "proxy-connection"] {
+        assert_eq!(arrived.header(name), None, "{name}");
+    }
+    assert_eq!(arrived.header("x-kept"), Some("yes"));
+    assert_eq!(arrived.header("host"), Some(&*serving.upstream.address().to_string()));
+}
+
+#[test]
+fn a_shadow_changes_nothing() {
+    let serving = Serving::start(Script::agent(6, calls()), &["--limit", "16000", "--shadow"]);
+    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
+    let mut sent = Vec::new();
+    loop {
+        let request = agent.request().to_string();
+        sent.push(request.clone());
+        let answer = agent.send(&serving, request.into_bytes());
+        if !agent.take(&answer) {
+            break;
+        }
+    }
+    let arrived: Vec<String> =
+        serving.prompts().iter().map(|it| String::from_utf8_lossy(&it.raw).into_owned()).collect();
+    assert_eq!(arrived, sent);
+    let status = serving.status();
+    assert!(status.to_string().contains("shadow"), "{status}");
+}
+
+#[test]
+fn strangers_need_a_token() {
+    let place = crate::program::Place::new();
+    let ran =
+        place.run(["serve", "--listen", "0.0.0.0:0", "--anthropic-upstream", "http://127.0.0.1:9"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("--token-file"), "{}", ran.err);
+}

@@ -1,0 +1,176 @@
+//! The program as a proxy, in a folder of its own, before a scripted provider.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+
+use epitome_upstream::{Record, Script, Upstream};
+use serde_json::Value;
+
+use super::http::{Answer, Ask};
+use crate::program::Place;
+
+/// The key that every test sends; it must be found nowhere but at the upstream.
+pub(crate) const KEY: &str = "sk-ant-very-secret-0123456789";
+
+/// A provider, and the proxy before it.
+pub(crate) struct Serving {
+    pub(crate) place: Place,
+    pub(crate) upstream: Upstream,
+    args: Vec<String>,
+    proxy: Option<Proxy>,
+}
+
+/// A running proxy.
+struct Proxy {
+    child: Child,
+    address: SocketAddr,
+    /// What it printed.
+    said: Arc<Mutex<String>>,
+}
+
+impl Serving {
+    /// Starts both; `args` go to `epitome serve`.
+    pub(crate) fn start(script: Script, args: &[&str]) -> Self {
+        let upstream = Upstream::start(script).unwrap();
+        let args = args.iter().map(ToString::to_string).collect();
+        let mut serving = Self { place: Place::new(), upstream, args, proxy: None };
+        serving.go_on();
+        serving
+    }
+
+    /// Starts the proxy again, on what it left in its store.
+    pub(crate) fn go_on(&mut self) {
+        let url = self.upstream.url();
+        let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--store", "s.db"];
+        for flag in ["--anthropic-upstream", "--openai-upstream", "--ollama-upstream"] {
+            if !self.args.iter().any(|arg| arg == flag) {
+                args.extend([flag, url.as_str()]);
+            }
+        }
+        args.extend(self.args.iter().map(String::as_str));
+        self.proxy = Some(Proxy::start(&self.place, &args));
+    }
+
+    /// Kills the proxy, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        let mut proxy = self.proxy.take().unwrap();
+        proxy.child.kill().unwrap();
+        proxy.child.wait().unwrap();
+    }
+
+    /// Asks the proxy to end, and waits for it; gives what it printed.
+    #[cfg(unix)]
+    pub(crate) fn stop(&mut self) -> String {
+        let mut proxy = self.proxy.take().unwrap();
+        let pid = proxy.child.id().to_string();
+        std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        let status = proxy.child.wait().unwrap();
+        let said = proxy.said.lock().unwrap().clone();
+        assert!(status.success(), "{status}: {said}");
+        said
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.proxy.as_ref().unwrap().address
+    }
+
+    /// What the proxy printed so far.
+    pub(crate) fn said(&self) -> String {
+        self.proxy.as_ref().unwrap().said.lock().unwrap().clone()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.proxy.as_ref().unwrap().child.id()
+    }
+
+    /// Sends with the key in it.
+    #[track_caller]
+    pub(crate) fn send(&self, ask: Ask) -> Answer {
+        let ask = ask.header("x-api-key", KEY);
+        ask.send(self.address()).unwrap_or_else(|why| panic!("{why}; it said: {}", self.said()))
+    }
+
+    /// Posts a body, which must be answered with 200.
+    #[track_caller]
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        let answer = self.send(Ask::post(path, body.to_string()));
+        assert_eq!(answer.status, 200, "{}\nit said: {}", answer.text(), self.said());
+        answer
+    }
+
+    /// The prompts that reached the upstream; none of them may have been refused.
+    #[track_caller]
+    pub(crate) fn prompts(&self) -> Vec<Record> {
+        let prompts = self.upstream.prompts();
+        for prompt in &prompts {
+            assert_eq!(prompt.refused, None, "request {}: {}", prompt.number, prompt.body);
+        }
+        prompts
+    }
+
+    /// The last prompt that reached the upstream.
+    #[track_caller]
+    pub(crate) fn last(&self) -> Record {
+        self.prompts().pop().unwrap()
+    }
+
+    /// What the journal says of its sessions.
+    pub(crate) fn sessions(&self) -> Vec<Value> {
+        let list = self.place.run(["session", "list", "--json", "--store", "s.db"]);
+        list.json().as_array().unwrap_or_else(|| panic!("{list:?}")).clone()
+    }
+
+    /// How often all sessions were compressed.
+    pub(crate) fn compressions(&self) -> u64 {
+        self.sessions().iter().filter_map(|it| it["compressions"].as_u64()).sum()
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        self.send(Ask::new("GET", "/status").header("accept", "application/json")).json()
+    }
+}
+
+impl Proxy {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let mut command = place.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let (told, address) = std::sync::mpsc::channel();
+        let outputs: [Box<dyn Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for output in outputs {
+            let (said, told) = (Arc::clone(&said), told.clone());
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    if let Some(address) = address_in(&line) {
+                        told.send(address).ok();
+                    }
+                    said.lock().unwrap().push_str(&format!("{line}\n"));
+                }
+            });
+        }
+        drop(told);
+        let Ok(address) = address.recv() else {
+            child.wait().unwrap();
+            panic!("the proxy ended before it listened: {}", said.lock().unwrap());
+        };
+        Self { child, address, said }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The address in `http://127.0.0.1:8787`, wherever it stands in a line.
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let rest = line.split("http://").nth(1)?;
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || ".:".contains(c))).unwrap_or(rest.len());
+    rest[..end].trim_end_matches([':', '.']).parse().ok()
+}
