@@ -54,6 +54,9 @@ pub(crate) async fn refusal(answer: Response<Incoming>) -> Refusal {
         before.iter().for_each(|data| whole.extend_from_slice(data));
         whole.freeze()
     });
-    let overflow = None;
+    let overflow = whole
+        .as_ref()
+        .filter(|_| !head.status.is_success())
+        .and_then(|whole| epitome_wire::overflow(head.status.as_u16(), whole));
     Refusal { head, before, rest, whole, overflow }
 }

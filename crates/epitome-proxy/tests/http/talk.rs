@@ -1,0 +1,183 @@
+//! Conversations: what is sent for them, and what the client is told.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::lab::{Upstream, answer, ask, proxy, proxy_with, request};
+
+fn messages(result: &str) -> String {
+    let result = serde_json::to_string(result).unwrap();
+    format!(
+        r#"{{"model":"claude-sonnet-4-5","max_tokens":99, "x":[1.50],"messages":[{{"role":"user","content":"What failed?"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"make"}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":{result}}}]}}]}}"#
+    )
+}
+
+fn log() -> String {
+    (0..4_000).map(|line| format!("[{line:05}] compiled unit {line} without a warning\n")).collect()
+}
+
+#[tokio::test]
+async fn a_large_result_is_made_smaller_and_the_client_is_told() {
+    let upstream =
+        Upstream::says(&[&answer("200 OK", "content-type: application/json", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    let body = messages(&log());
+    let headers = "x-claude-code-session-id: s-1\naccept-encoding: gzip";
+    let got = ask(&proxy, &request("POST /v1/messages?beta=true", headers, &body)).await;
+    assert_eq!((got.status(), got.value("x-epitome-session")), (200, Some("s-1")));
+    let (raw, sent) = got.value("x-epitome-tokens").unwrap().split_once('/').unwrap();
+    assert!(raw.parse::<u64>().unwrap() > 2 * sent.parse::<u64>().unwrap(), "{raw} {sent}");
+    assert_eq!(got.value("x-epitome-skip"), None);
+    let seen = &upstream.seen()[0];
+    assert!(seen.body.len() * 2 < body.len());
+    assert!(String::from_utf8_lossy(&seen.body).contains(r#" "x":[1.50],"#));
+    assert_eq!(seen.values("content-length"), [seen.body.len().to_string()]);
+    assert_eq!(seen.values("accept-encoding"), ["identity"]);
+    assert!(!seen.head.contains("x-epitome"));
+    let books = proxy.figures().snapshot();
+    assert_eq!((books.conversations.len(), books.all.requests), (1, 1));
+}
+
+#[tokio::test]
+async fn a_compressed_body_goes_up_plain() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    let body = messages("ok");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body.as_bytes()).unwrap();
+    let encoded = encoder.finish().unwrap();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: p\r\nconnection: close\r\ncontent-encoding: gzip\r\n\
+         content-length: {}\r\n\r\n",
+        encoded.len()
+    );
+    ask(&proxy, &[head.as_bytes(), &encoded].concat()).await;
+    let seen = &upstream.seen()[0];
+    assert_eq!(seen.body, body.as_bytes());
+    assert!(seen.values("content-encoding").is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_passes_as_it_came_and_says_so() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    for (headers, body) in [("", "{not json"), ("content-encoding: gzip", "{}"), ("", "{}")] {
+        let got = ask(&proxy, &request("POST /v1/messages", headers, body)).await;
+        assert!(matches!(got.value("x-epitome-skip"), Some("unreadable" | "failed")));
+        let seen = upstream.seen().pop().unwrap();
+        assert_eq!(seen.body, body.as_bytes());
+        assert_eq!(seen.values("content-encoding").len(), usize::from(!headers.is_empty()));
+    }
+}
+
+#[tokio::test]
+async fn what_the_provider_keeps_or_edits_itself_is_left_alone() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    let chained = r#"{"input":"go on","previous_response_id":"resp_1"}"#;
+    let edits = messages(&log()).replacen(
+        '{',
+        r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"#,
+        1,
+    );
+    for (path, body, skip) in
+        [("/v1/responses", chained, "chained"), ("/v1/messages", edits.as_str(), "provider-edits")]
+    {
+        let got = ask(&proxy, &request(&format!("POST {path}"), "", body)).await;
+        assert_eq!(got.value("x-epitome-skip"), Some(skip));
+        assert_eq!(upstream.seen().pop().unwrap().body, body.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn side_requests_are_not_recorded() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    let body = r#"{"max_tokens":1,"messages":[{"role":"user","content":"quota"}]}"#;
+    let got = ask(&proxy, &request("POST /v1/messages", "", body)).await;
+    assert_eq!((got.value("x-epitome-session"), got.value("x-epitome-skip")), (None, None));
+    assert_eq!(upstream.seen()[0].body, body.as_bytes());
+}
+
+#[tokio::test]
+async fn a_shadow_figures_and_sends_what_came() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy_with(&upstream, |settings| settings.shadow = true).await;
+    let body = messages(&log());
+    let got = ask(&proxy, &request("POST /v1/messages", "", &body)).await;
+    let (raw, sent) = got.value("x-epitome-tokens").unwrap().split_once('/').unwrap();
+    assert_ne!(raw, sent);
+    assert_eq!(upstream.seen()[0].body, body.as_bytes());
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_is_sent_once_more_and_smaller() {
+    let refused = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 30000 tokens > 20000 maximum"}}"#;
+    let upstream =
+        Upstream::says(&[&answer("400 Bad", "", refused), &answer("200 OK", "", "{}")]).await;
+    let proxy = proxy(&upstream).await;
+    let turn = |number: usize| {
+        let text = format!("Step {number}: ").repeat(900);
+        format!(
+            r#"{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"{text}"}},"#
+        )
+    };
+    let turns: String = (0..10).map(turn).collect();
+    let body = format!(
+        r#"{{"model":"claude-sonnet-4-5","max_tokens":99,"messages":[{turns}{{"role":"user","content":"Go on."}}]}}"#
+    );
+    let got = ask(&proxy, &request("POST /v1/messages", "", &body)).await;
+    assert_eq!(got.status(), 200);
+    let seen = upstream.seen();
+    assert_eq!(seen.len(), 2);
+    assert!(seen[1].body.len() < seen[0].body.len());
+}
+
+#[tokio::test]
+async fn an_overflow_that_stays_is_the_providers_error() {
+    let refused = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 30 tokens > 20 maximum"}}"#;
+    let upstream = Upstream::says(&[&answer("400 Bad", "", refused)]).await;
+    let proxy = proxy(&upstream).await;
+    let got = ask(&proxy, &request("POST /v1/messages", "", &messages("ok"))).await;
+    assert_eq!((got.status(), got.body.as_str()), (400, refused));
+    assert!(upstream.seen().len() <= 2);
+}
+
+#[tokio::test]
+async fn a_count_is_of_what_would_be_sent() {
+    let upstream = Upstream::says(&[
+        &answer("200 OK", "content-type: application/json", "{}"),
+        &answer("200 OK", "content-type: application/json", r#"{"input_tokens":7}"#),
+    ])
+    .await;
+    let proxy = proxy(&upstream).await;
+    let body = messages(&log());
+    ask(&proxy, &request("POST /v1/messages", "", &body)).await;
+    let got = ask(&proxy, &request("POST /v1/messages/count_tokens", "", &body)).await;
+    assert_eq!(got.body, r#"{"input_tokens":7}"#);
+    let seen = upstream.seen();
+    assert_eq!(seen[0].body, seen[1].body);
+}
+
+#[tokio::test]
+async fn credentials_are_nowhere_but_upstream() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let dump = folder.path().join("dumps");
+    let proxy = proxy_with(&upstream, |settings| settings.dump = Some(dump.clone())).await;
+    let headers = "authorization: Bearer secret-1\nx-api-key: secret-2\ncookie: secret-3";
+    ask(&proxy, &request("POST /v1/messages?key=secret-4", headers, &messages(&log()))).await;
+    proxy.stop(std::time::Duration::from_secs(20)).await;
+    assert!(upstream.seen()[0].head.contains("secret-1"));
+    let files: Vec<_> =
+        std::fs::read_dir(&dump).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 3);
+    for file in files {
+        let text =
+            std::io::read_to_string(std::fs::File::options().read(true).open(&file).unwrap());
+        let text = text.unwrap();
+        assert!(!text.is_empty() && !text.contains("secret-"), "{}: {text}", file.display());
+    }
+}
