@@ -150,6 +150,12 @@ impl Tuning {
 /// What decides how a tool result is made smaller: found by trying it on recorded results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shapes {
+    /// What is like something said is said too up to this share of the text.
+    pub enough_share: f64,
+    /// But at least up to this size.
+    pub enough_least: u64,
+    /// And at most up to this one.
+    pub enough_most: u64,
     /// A table has at least this many rows.
     pub rows_least: usize,
     /// It makes up at least this share of the text.
@@ -174,6 +180,8 @@ pub struct Shapes {
     pub value_repeat: usize,
     /// A counted value in less than this share of the rows makes a row stand out.
     pub rare_share: f64,
+    /// A failure does where at most this share of the rows tells of one.
+    pub odd_share: f64,
     /// How other JSON is shortened, from the longest to the shortest.
     pub short: Vec<Short>,
     /// A log or a search has at least this many lines.
@@ -184,6 +192,10 @@ pub struct Shapes {
     pub lines_first: usize,
     /// The same for the last.
     pub lines_last: usize,
+    /// Of a kind with this many lines, only the outermost are wanted for where they stand.
+    pub common: u32,
+    /// Failures of one kind that are wanted.
+    pub failures: u32,
     /// Lines before a failure that go with it.
     pub before_failure: usize,
     /// Lines behind a failure that go with it, and as many more as are set in.
@@ -221,6 +233,9 @@ impl Default for Shapes {
     fn default() -> Self {
         let short = |string, values, keys, depth| Short { string, values, keys, depth };
         Self {
+            enough_share: 0.2,
+            enough_least: 300,
+            enough_most: 500,
             rows_least: 3,
             table_share: 0.5,
             filled_share: 0.5,
@@ -233,6 +248,7 @@ impl Default for Shapes {
             values_few: 8,
             value_repeat: 4,
             rare_share: 0.05,
+            odd_share: 0.34,
             short: vec![
                 short(usize::MAX, usize::MAX, usize::MAX, 64),
                 short(1000, 100, 400, 24),
@@ -247,6 +263,8 @@ impl Default for Shapes {
             line: 400,
             lines_first: 3,
             lines_last: 6,
+            common: 8,
+            failures: 20,
             before_failure: 2,
             after_failure: 4,
             beginnings: 4,
@@ -257,5 +275,13 @@ impl Default for Shapes {
             code_share: 0.3,
             weighed_most: 400_000,
         }
+    }
+}
+
+impl Shapes {
+    /// From which size on the digest of a text of this size says no more of what is like what it
+    /// said.
+    pub(crate) fn enough(&self, size: u64) -> u64 {
+        ((size as f64 * self.enough_share) as u64).clamp(self.enough_least, self.enough_most)
     }
 }

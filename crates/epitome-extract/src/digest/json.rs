@@ -2,23 +2,25 @@
 //!
 //! Invariant: keys, numbers and ids are spelled as in the text. Called by [`super::Digests`].
 
-use epitome_kernel::{DigestJob, Digested};
+use epitome_kernel::Digested;
 
+use super::Task;
 use super::outline::{Outline, clip, number, passages};
 use super::table;
 use super::tape::{Kind, Tape};
-use crate::tuning::{Shapes, Short};
+use crate::tuning::Short;
 
 const KIND: &str = "json";
 
 /// A digest of a JSON text; `None` where it is none or cannot be made small enough.
-pub(super) fn digest(job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
-    let tape = Tape::read(job.text)?;
-    rows(&tape, job, shapes).or_else(|| structure(&tape, job, shapes))
+pub(super) fn digest(task: &Task<'_>) -> Option<Digested> {
+    let tape = Tape::read(task.job.text)?;
+    rows(&tape, task).or_else(|| structure(&tape, task))
 }
 
 /// The largest list of like objects as a table, whole where it fits.
-fn rows(tape: &Tape<'_>, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+fn rows(tape: &Tape<'_>, task: &Task<'_>) -> Option<Digested> {
+    let Task { job, shapes, .. } = *task;
     let (at, table) = table::find(tape, shapes)?;
     let mut shorter = Shorter::new(tape, shapes.short.first()?, Some(at));
     let around = match at {
@@ -29,21 +31,27 @@ fn rows(tape: &Tape<'_>, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digeste
     let outline = |note: &str, counts: &str, most: usize| Outline {
         head: format!("[… {count} objects as a table{note}]{around}{counts}{}", table.head()),
         items: table.items(tape, shapes, most),
+        like: table::LIKE,
         noun: Some("rows"),
         must: false,
     };
-    let whole = outline("", "", usize::MAX).fill(job, KIND)?;
+    let whole = outline("", "", usize::MAX).fill(task, KIND)?;
     let mut digest = if whole.left.is_empty() {
         whole
     } else {
-        outline(", some left out", &table.counts(shapes), shapes.cell).fill(job, KIND)?
+        // With as much about all rows as leaves room for some.
+        let counts = table.counts(shapes);
+        [table.ends_said(shapes) + &counts, counts, String::new()]
+            .iter()
+            .find_map(|sums| outline(", some left out", sums, shapes.cell).fill(task, KIND))?
     };
     digest.left = passages(job.text, digest.left.into_iter().chain(shorter.left));
     Some(digest)
 }
 
 /// All of the structure that fits, with ever shorter values.
-fn structure(tape: &Tape<'_>, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+fn structure(tape: &Tape<'_>, task: &Task<'_>) -> Option<Digested> {
+    let Task { job, shapes, .. } = *task;
     shapes.short.iter().find_map(|short| {
         let mut shorter = Shorter::new(tape, short, None);
         let json = shorter.write(job.text.len())?;

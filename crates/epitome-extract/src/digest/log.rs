@@ -3,14 +3,13 @@
 //! Invariant: a failure is never folded away while there is room for it. Called by
 //! [`super::Digests`].
 
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use epitome_kernel::{DigestJob, Digested};
-use rustc_hash::{FxHashMap, FxHasher};
+use epitome_kernel::Digested;
+use rustc_hash::FxHashMap;
 
 use super::outline::{Item, Outline, clip, counted, spread};
-use super::shape;
+use super::{Task, kind, shape};
 use crate::tuning::Shapes;
 
 /// Ranks: ends and sums, first failures, what stands behind and before them, later failures, kinds
@@ -52,7 +51,7 @@ impl<'a> Log<'a> {
             let fails = shape::fails(&text);
             lines.push(Line { text, span, fails, like: 0, ordinal: 0 });
         }
-        let keys: Vec<(u64, u64)> = lines.iter().map(|line| kinds(&line.text)).collect();
+        let keys: Vec<(u64, u64)> = lines.iter().map(|line| kind::of(&line.text)).collect();
         let mut exact: FxHashMap<u64, u32> = FxHashMap::default();
         let mut begins: FxHashMap<u64, u32> = FxHashMap::default();
         for (key, begin) in &keys {
@@ -88,7 +87,8 @@ impl<'a> Log<'a> {
     }
 
     /// The digest; `None` where nothing fits.
-    pub(super) fn digest(&self, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+    pub(super) fn digest(&self, task: &Task<'_>) -> Option<Digested> {
+        let shapes = task.shapes;
         let ranks = self.ranks(shapes);
         let items = self.lines.iter().zip(ranks).map(|(line, rank)| {
             let text = clip(&line.text, shapes.line);
@@ -100,7 +100,8 @@ impl<'a> Log<'a> {
             counted(self.lines.len(), "lines"),
             counted(self.kinds, "kinds")
         );
-        Outline { head, items: items.collect(), noun: Some("lines"), must: false }.fill(job, "log")
+        let items = items.collect();
+        Outline { head, items, like: REPEAT, noun: Some("lines"), must: false }.fill(task, "log")
     }
 
     fn ranks(&self, shapes: &Shapes) -> Vec<u32> {
@@ -112,11 +113,13 @@ impl<'a> Log<'a> {
             .iter()
             .enumerate()
             .map(|(index, line)| {
-                if index < shapes.lines_first || index + shapes.lines_last >= all {
+                let is_end = index < shapes.lines_first || index + shapes.lines_last >= all;
+                let outermost = index == 0 || index + 2 >= all;
+                if outermost || is_end && counts[line.like] < shapes.common {
                     FIRST
                 } else if line.fails && line.ordinal == 1 {
                     FAILURE
-                } else if line.fails {
+                } else if line.fails && line.ordinal <= shapes.failures {
                     AGAIN
                 } else if shape::sums_up(&line.text) && line.ordinal <= 2 {
                     FIRST
@@ -129,7 +132,12 @@ impl<'a> Log<'a> {
             .collect();
         for index in (0..all).filter(|index| self.lines[*index].fails) {
             if self.lines[index].ordinal == 1 {
-                for near in self.around(index, shapes) {
+                let around = self.around(index, shapes);
+                // What stands there everywhere says little about a failure.
+                let tells = |near: usize| {
+                    near.abs_diff(index) == 1 || counts[self.lines[near].like] < shapes.common
+                };
+                for near in around.filter(|near| tells(*near)) {
                     let rank = if near < index { BEFORE } else { BEHIND };
                     ranks[near] = ranks[near].min(rank);
                 }
@@ -149,43 +157,4 @@ impl<'a> Log<'a> {
         let end = (index + 1 + deeper.max(shapes.after_failure)).min(self.lines.len());
         index.saturating_sub(shapes.before_failure)..end
     }
-}
-
-/// What kind of line it is: all of it but numbers, and how it begins.
-fn kinds(line: &str) -> (u64, u64) {
-    if shape::passes(line) {
-        let mut passes = FxHasher::default();
-        "passes".hash(&mut passes);
-        return (passes.finish(), passes.finish());
-    }
-    let (mut exact, mut begin) = (FxHasher::default(), FxHasher::default());
-    let mut words = 0;
-    let mut rest = line.trim();
-    while !rest.is_empty() {
-        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(word);
-        if is_number(run) {
-            '#'.hash(&mut exact);
-        } else {
-            run.hash(&mut exact);
-            if words < 2 && !run.is_empty() {
-                run.hash(&mut begin);
-                words += 1;
-            }
-        }
-        let signs = after.find(char::is_alphanumeric).unwrap_or(after.len());
-        after[..signs].split_whitespace().for_each(|sign| sign.hash(&mut exact));
-        rest = &after[signs..];
-    }
-    if words < 2 {
-        return (exact.finish(), exact.finish());
-    }
-    "begins".hash(&mut begin);
-    (exact.finish(), begin.finish())
-}
-
-/// Whether a word is a number, an id or part of one.
-fn is_number(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit())
-        || word.len() >= 6 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

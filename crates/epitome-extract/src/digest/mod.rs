@@ -4,6 +4,7 @@
 //! errors, file reads and code are left alone (hazard 22). The kernel calls it through the port.
 
 mod json;
+mod kind;
 mod log;
 mod outline;
 mod search;
@@ -39,36 +40,46 @@ impl Digester for Digests {
         if size <= job.most {
             return None;
         }
-        let digested = self.shaped(job)?;
+        let enough = self.shapes.enough(size);
+        let digested = self.shaped(&Task { job, shapes: &self.shapes, enough })?;
         let smaller = job.measure.size(&digested.text);
         (smaller < size && smaller <= job.most).then_some(digested)
     }
 }
 
+/// A result and what its digest goes by.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    job: &'a DigestJob<'a>,
+    shapes: &'a Shapes,
+    /// From this size on a digest says no more of what is like what it said.
+    enough: u64,
+}
+
 impl Digests {
-    fn shaped(&self, job: &DigestJob<'_>) -> Option<Digested> {
-        let shapes = &self.shapes;
+    fn shaped(&self, task: &Task<'_>) -> Option<Digested> {
+        let Task { job, shapes, .. } = *task;
         let log = || log::Log::read(job.text, shapes);
         if shape::reads_file(job) {
-            return Some(log()).filter(|log| log.is_stamped(shapes))?.digest(job, shapes);
+            return Some(log()).filter(|log| log.is_stamped(shapes))?.digest(task);
         }
         if job.text.trim_start().starts_with(['{', '['])
-            && let Some(digested) = json::digest(job, shapes)
+            && let Some(digested) = json::digest(task)
         {
             return Some(digested);
         }
         let search = search::Search::read(job.text);
         if search.is_one(shapes) {
-            return search.digest(job, shapes);
+            return search.digest(task);
         }
         let log = log();
         if log.is_stamped(shapes) {
-            return log.digest(job, shapes);
+            return log.digest(task);
         }
         if is_code(job.text, shapes) {
             return None;
         }
-        if log.is_one(shapes) { log.digest(job, shapes) } else { self.weighed(job) }
+        if log.is_one(shapes) { log.digest(task) } else { self.weighed(job) }
     }
 
     /// The lines and sentences that say most.

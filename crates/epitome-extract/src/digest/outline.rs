@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_kernel::{DigestJob, Digested};
+use epitome_kernel::Digested;
+
+use super::{Task, kind};
 
 /// A left-out passage ends before it grows over this many bytes.
 const PASSAGE: usize = 600;
@@ -36,6 +38,9 @@ pub(super) struct Outline<'a> {
     pub(super) head: String,
     /// The items, in the order of the original.
     pub(super) items: Vec<Item<'a>>,
+    /// Items of this rank and above are like others that are shown: they only fill a digest up to
+    /// where it says enough.
+    pub(super) like: u32,
     /// What the items are, for the note of a gap (`lines`); none where items count others.
     pub(super) noun: Option<&'static str>,
     /// Whether there is no digest unless all items of rank 0 are shown.
@@ -44,60 +49,90 @@ pub(super) struct Outline<'a> {
 
 impl Outline<'_> {
     /// The digest, where the head and at least one item fit.
-    pub(super) fn fill(&self, job: &DigestJob<'_>, kind: &'static str) -> Option<Digested> {
+    pub(super) fn fill(&self, task: &Task<'_>, kind: &'static str) -> Option<Digested> {
+        let Task { job, .. } = *task;
+        let size = |text: &str| job.measure.size(text);
         let kinds = self.kinds();
-        let shown = self.choose(job, &kinds)?;
+        let sizes: Vec<u64> = self.items.iter().map(|item| size(&item.text) + size("\n")).collect();
+        let choose = |most| {
+            let shown = self.choose(task, most, &kinds, &sizes)?;
+            let text = self.render(&shown, &kinds, true);
+            Some((size(&text), text, shown))
+        };
+        let mut best = choose(job.most)?;
+        // Most notes turn out shorter than what was put aside for them.
+        if best.0 < job.most && best.2.contains(&false) {
+            let more = choose(job.most + (job.most - best.0) * 9 / 10);
+            best = more.filter(|more| more.0 <= job.most).unwrap_or(best);
+        }
+        let (size, mut text, shown) = best;
+        if size > job.most {
+            text = self.render(&shown, &kinds, false);
+        }
         let left = self
             .items
             .iter()
             .zip(&shown)
             .filter(|(item, shown)| !**shown || !item.whole)
             .map(|(item, _)| item.span.clone());
-        Some(Digested { text: self.render(&shown, kinds), kind, left: passages(job.text, left) })
+        Some(Digested { text, kind, left: passages(job.text, left) })
     }
 
-    /// How many items are of the kind of each first one.
-    fn kinds(&self) -> Vec<u32> {
-        let mut kinds = vec![0; self.items.len()];
-        self.items.iter().for_each(|item| kinds[item.like] += 1);
+    /// The items of each kind, by its first one; empty for all other places.
+    fn kinds(&self) -> Vec<Vec<usize>> {
+        let mut kinds = vec![Vec::new(); self.items.len()];
+        self.items.iter().enumerate().for_each(|(index, item)| kinds[item.like].push(index));
         kinds
     }
 
-    fn choose(&self, job: &DigestJob<'_>, kinds: &[u32]) -> Option<Vec<bool>> {
-        let size = |text: &str| job.measure.size(text);
+    fn choose(
+        &self,
+        task: &Task<'_>,
+        most: u64,
+        kinds: &[Vec<usize>],
+        sizes: &[u64],
+    ) -> Option<Vec<bool>> {
+        let size = |text: &str| task.job.measure.size(text);
         let head = size(&self.head);
         let newline = size("\n");
-        let sizes: Vec<u64> = self.items.iter().map(|item| size(&item.text) + newline).collect();
-        if head + sizes.iter().sum::<u64>() <= job.most {
+        if head + sizes.iter().sum::<u64>() <= most {
             return (!sizes.is_empty()).then(|| vec![true; sizes.len()]);
         }
         let gap = self.noun.map_or(0, |_| size(GAP));
         let repeat = size(REPEAT);
-        let mut room = job.most.checked_sub(head + newline + gap)?;
+        let mut used = head + newline + gap;
         let mut order: Vec<usize> = (0..self.items.len()).collect();
         order.sort_by_key(|index| self.items[*index].rank);
         let mut shown = vec![false; self.items.len()];
         for index in order {
+            let rank = self.items[index].rank;
+            let most = if rank < self.like { most } else { most.min(task.enough) };
             let hidden = |at: Option<usize>| at.and_then(|at| shown.get(at)) == Some(&false);
             // A gap closes where its last item is shown, and falls in two around one in its midst.
             let sides =
                 u64::from(hidden(index.checked_sub(1))) + u64::from(hidden(Some(index + 1)));
-            let note = if kinds[index] > 1 { repeat } else { 0 };
+            let note = match kinds[index].len() {
+                0 | 1 => 0,
+                _ => repeat + size(&self.spans(&kinds[index])),
+            };
             let cost = sizes[index] + note + sides * gap;
-            if cost <= room + gap {
-                room = room + gap - cost;
+            if used + cost <= most + gap {
+                used = used + cost - gap;
                 shown[index] = true;
-            } else if self.must && self.items[index].rank == 0 {
+            } else if self.must && rank == 0 {
                 return None;
             }
         }
         shown.contains(&true).then_some(shown)
     }
 
-    /// `hidden` holds how many items are of each kind.
-    fn render(&self, shown: &[bool], mut hidden: Vec<u32>) -> String {
-        let chosen = || self.items.iter().zip(shown).filter(|(_, shown)| **shown);
-        chosen().for_each(|(item, _)| hidden[item.like] -= 1);
+    /// The numbers in which items differ.
+    fn spans(&self, items: &[usize]) -> String {
+        kind::spans(items.iter().map(|index| &*self.items[*index].text))
+    }
+
+    /// `spans` says whether to say in which numbers those that are not shown differ.
+    fn render(&self, shown: &[bool], kinds: &[Vec<usize>], spans: bool) -> String {
         let mut out = self.head.clone();
         let mut gap = 0;
         for (index, item) in self.items.iter().enumerate() {
@@ -108,8 +143,14 @@ impl Outline<'_> {
             self.note(&mut gap, &mut out);
             out.push('\n');
             out.push_str(&item.text);
-            if item.like == index && hidden[index] > 0 {
-                out.push_str(&format!(" [… ×{}]", number(hidden[index] as usize + 1)));
+            let like: Vec<usize> = kinds[index]
+                .iter()
+                .copied()
+                .filter(|other| *other == index || !shown[*other])
+                .collect();
+            if like.len() > 1 {
+                let spans = if spans { self.spans(&like) } else { String::new() };
+                out.push_str(&self::like(like.len(), &spans));
             }
         }
         self.note(&mut gap, &mut out);
@@ -169,6 +210,15 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}", number(count))
 }
 
+/// The note behind an item that stands for so many, which differ in some numbers.
+pub(super) fn like(count: usize, spans: &str) -> String {
+    match (count, spans) {
+        (0 | 1, _) => String::new(),
+        (_, "") => format!(" [… ×{}]", number(count)),
+        _ => format!(" [… ×{}: {spans}]", number(count)),
+    }
+}
+
 /// Digits in groups of three.
 pub(super) fn number(count: usize) -> String {
     let digits = count.to_string();
@@ -208,7 +258,7 @@ mod tests {
             })
             .collect();
         let measure = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
-        let job = DigestJob {
+        let job = epitome_kernel::DigestJob {
             tool: "",
             arguments: "",
             text: &text,
@@ -216,9 +266,10 @@ mod tests {
             most,
             measure: &measure,
         };
-        let outline =
-            Outline { head: "[… head]".into(), items, noun: Some("lines"), must: false };
-        let found = outline.fill(&job, "log").map(|digested| digested.text);
+        let head = "[… head]".into();
+        let outline = Outline { head, items, like: u32::MAX, noun: Some("lines"), must: false };
+        let task = Task { job: &job, shapes: &crate::Shapes::default(), enough: 0 };
+        let found = outline.fill(&task, "log").map(|digested| digested.text);
         assert_eq!(found.as_deref(), expected);
         assert!(found.is_none_or(|found| found.chars().count() as u64 <= most));
     }
@@ -232,7 +283,7 @@ mod tests {
         let items = [("one", 2, 0), ("two", 0, 1), (long.as_str(), 2, 2), ("four", 1, 3)];
         check(&items, 90, Some("[… head]\none\ntwo\n[… 1 line]\nfour"));
         let items = [(long.as_str(), 2, 0), ("two", 0, 1), (long.as_str(), 2, 2), ("four", 3, 3)];
-        check(&items, 61, Some("[… head]\n[… 1 line]\ntwo\n[… 2 lines]"));
+        check(&items, 61, Some("[… head]\n[… 1 line]\ntwo\n[… 1 line]\nfour"));
         check(&items, 20, None);
     }
 

@@ -9,8 +9,8 @@ use std::ops::Range;
 use epitome_kernel::{DigestJob, Digested};
 use rustc_hash::FxHashMap;
 
-use super::outline::{Item, Outline, clip, counted, passages};
-use super::shape;
+use super::outline::{self, Item, Outline, clip, counted, passages};
+use super::{Task, kind, shape};
 use crate::tuning::Shapes;
 
 /// Names of a list of files that stand in one line.
@@ -18,6 +18,11 @@ const NAMES: usize = 8;
 /// Where not all paths fit, folders are named down to these depths; at last only some of them.
 const DEPTHS: [(usize, bool); 5] =
     [(usize::MAX, true), (3, true), (2, true), (1, true), (1, false)];
+
+/// Ranks: what holds others, what says something else, what says something again.
+const HEAD: u32 = 0;
+const FIRST: u32 = 1;
+const LIKE: u32 = 1 << 16;
 
 /// What was found, by file.
 #[derive(Debug, Default)]
@@ -101,30 +106,36 @@ impl<'a> Search<'a> {
     }
 
     /// The digest; `None` where nothing fits.
-    pub(super) fn digest(&self, job: &DigestJob<'_>, shapes: &Shapes) -> Option<Digested> {
+    pub(super) fn digest(&self, task: &Task<'_>) -> Option<Digested> {
+        let Task { job, shapes, .. } = *task;
         let (items, how) = if self.hits > 0 {
             (self.by_file(job, shapes), "by file")
         } else {
             (self.by_folder(), "by folder")
         };
-        let outline = Outline { head: self.head(how), items, noun: None, must: true };
-        outline.fill(job, "search").or_else(|| self.folders(job))
+        let like = if self.hits > 0 { LIKE } else { u32::MAX };
+        let outline = Outline { head: self.head(how), items, like, noun: None, must: true };
+        outline.fill(task, "search").or_else(|| self.folders(task))
     }
 
-    /// Each file, and below it its hits.
+    /// Each file, and below it its hits: those that say something else before those that do not.
     fn by_file(&self, job: &DigestJob<'a>, shapes: &Shapes) -> Vec<Item<'a>> {
         let mut items = Vec::with_capacity(self.files.len() + self.hits);
+        let mut kinds: FxHashMap<u64, usize> = FxHashMap::default();
         for file in &self.files {
             let head = match file.hits.len() {
                 0 => file.path.into(),
                 hits => titled(file.path, &counted(hits, "hits")).into(),
             };
-            push(&mut items, head, file.span.clone(), 0, true);
+            push(&mut items, head, file.span.clone(), HEAD, true);
             for (place, Hit { span, said }) in file.hits.iter().enumerate() {
                 let hit = &job.text[*said..span.end];
                 let text = clip(hit, shapes.line);
                 let whole = text.len() == hit.len();
-                push(&mut items, text, span.clone(), 1 + place as u32, whole);
+                let own = items.len();
+                let like = *kinds.entry(kind::of(hit).0).or_insert(own);
+                let rank = if like == own { FIRST } else { LIKE + place as u32 };
+                items.push(Item { text, span: span.clone(), rank, like, whole });
             }
         }
         self.push_others(job, shapes, &mut items);
@@ -137,20 +148,23 @@ impl<'a> Search<'a> {
         for (folder, files) in self.grouped(usize::MAX) {
             let head = titled(folder, &counted(files.len(), "files"));
             let start = self.files[files[0]].span.start;
-            push(&mut items, head.into(), start..start, 0, true);
+            push(&mut items, head.into(), start..start, HEAD, true);
             for (place, names) in files.chunks(NAMES).enumerate() {
                 let text: Vec<&str> =
                     names.iter().map(|file| &self.files[*file].path[folder.len()..]).collect();
                 let ends = [names[0], names[names.len() - 1]].map(|file| &self.files[file].span);
                 let span = ends[0].start..ends[1].end;
-                push(&mut items, text.join(" ").into(), span, 1 + place as u32, true);
+                push(&mut items, text.join(" ").into(), span, FIRST + place as u32, true);
             }
         }
         items
     }
 
-    /// All folders, as deep as they fit, and the first files of each.
-    fn folders(&self, job: &DigestJob<'_>) -> Option<Digested> {
+    /// All folders, as deep as they fit, and of each the first files and the hits that say
+    /// something else.
+    fn folders(&self, task: &Task<'_>) -> Option<Digested> {
+        let Task { job, shapes, .. } = *task;
+        let kinds = self.kinds(job);
         DEPTHS.iter().find_map(|&(depth, all)| {
             let mut items = Vec::new();
             for (folder, files) in self.grouped(depth) {
@@ -160,20 +174,29 @@ impl<'a> Search<'a> {
                     0 => titled(folder, &count),
                     hits => titled(folder, &format!("{count}, {}", counted(hits, "hits"))),
                 };
-                push(&mut items, said.into(), 0..0, 0, true);
+                push(&mut items, said.into(), 0..0, HEAD, true);
                 let files = files.iter().filter(|_| all).map(|file| &self.files[*file]);
                 for (place, file) in files.enumerate() {
                     let name = &file.path[folder.len()..];
-                    let said = match file.hits.len() {
-                        0 => name.into(),
-                        hits => titled(name, &counted(hits, "hits")).into(),
+                    let firsts: Vec<String> = file
+                        .hits
+                        .iter()
+                        .filter_map(|hit| kinds.get(&hit.said))
+                        .map(|said| format!("{name}:{}", clip(said, shapes.line)))
+                        .collect();
+                    let (said, rank) = match file.hits.len() {
+                        0 => (name.into(), FIRST + place as u32),
+                        _ if !firsts.is_empty() => (firsts.join("\n").into(), FIRST),
+                        1 => (name.into(), LIKE + place as u32),
+                        hits => (titled(name, &counted(hits, "hits")).into(), LIKE + place as u32),
                     };
-                    push(&mut items, said, file.span.clone(), 1 + place as u32, true);
+                    push(&mut items, said, file.span.clone(), rank, true);
                 }
             }
             let head = self.head("by folder, not all shown");
             let noun = (!all).then_some("folders");
-            let mut digest = Outline { head, items, noun, must: all }.fill(job, "search")?;
+            let like = if self.hits > 0 { LIKE } else { u32::MAX };
+            let mut digest = Outline { head, items, like, noun, must: all }.fill(task, "search")?;
             if self.hits > 0 || !all {
                 let found = self.files.iter().flat_map(|file| {
                     let hits = file.hits.iter().map(|hit| hit.span.clone());
@@ -183,6 +206,21 @@ impl<'a> Search<'a> {
             }
             Some(digest)
         })
+    }
+
+    /// The first hit of each kind with a note about those like it, by where it stands.
+    fn kinds(&self, job: &DigestJob<'a>) -> FxHashMap<usize, String> {
+        let mut kinds: FxHashMap<u64, Vec<&Hit>> = FxHashMap::default();
+        for hit in self.files.iter().flat_map(|file| &file.hits) {
+            kinds.entry(kind::of(&job.text[hit.said..hit.span.end]).0).or_default().push(hit);
+        }
+        let said = |hit: &&Hit| &job.text[hit.said..hit.span.end];
+        let noted = |hits: Vec<&Hit>| {
+            let first = *hits.first()?;
+            let note = outline::like(hits.len(), &kind::spans(hits.iter().map(said)));
+            Some((first.said, said(&first).to_owned() + &note))
+        };
+        kinds.into_values().filter_map(noted).collect()
     }
 
     /// The files of each folder, in the order in which the folders were first seen.
@@ -206,7 +244,7 @@ impl<'a> Search<'a> {
             let line = &job.text[span.clone()];
             let text = clip(line, shapes.line);
             let whole = text.len() == line.len();
-            push(items, text, span.clone(), 1, whole);
+            push(items, text, span.clone(), FIRST, whole);
         }
     }
 

@@ -83,7 +83,31 @@ pub(super) fn is_code(line: &str) -> bool {
         || text.starts_with("#include")
         || line.starts_with("@@ -")
         || line.starts_with("+++ ")
+        || text.starts_with('@') && !text.contains(' ')
+        || text.ends_with('(')
+        || text.starts_with('#') && line.starts_with([' ', '\t'])
         || CODE.iter().any(|word| text.starts_with(word))
+        || ["pass", "break", "continue", "return"].contains(&text)
+        || opens_block(text)
+        || assigns_or_calls(text)
+}
+
+/// Whether it begins a block in a language that has no brackets for it.
+fn opens_block(text: &str) -> bool {
+    let words = ["if ", "for ", "while ", "with ", "except", "elif ", "finally", "match ", "case "];
+    text.ends_with(':') && words.iter().any(|word| text.starts_with(word))
+}
+
+/// Whether it is `name = …`, `name += …` or `name(…)`.
+fn assigns_or_calls(text: &str) -> bool {
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || b"_.[]'\"".contains(&byte);
+    let name = text.bytes().take_while(|byte| named(*byte)).count();
+    let rest = &text[name..];
+    let sets = rest.strip_prefix(' ').is_some_and(|rest| {
+        rest.trim_start_matches(['+', '-', '*', '/', '|', '&', ':']).starts_with("= ")
+    });
+    let calls = rest.starts_with('(') && rest.ends_with([')', ',']);
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && (sets || calls)
 }
 
 /// Whether the line carries a number in front as listings of files do.
@@ -105,8 +129,12 @@ pub(super) fn reads_file(job: &DigestJob<'_>) -> bool {
     let named = |words: &[&str], text: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| words.contains(&word))
     };
+    let of_file = |word: &str| {
+        ["read", "view", "open", "cat", "file", "text", "fs", "mcp", ""].contains(&word)
+    };
     if named(&["read", "view", "open", "cat"], &tool) {
-        return named(&["path", "file", "filename", "filepath", "uri"], job.arguments)
+        return tool.split(|c: char| !c.is_ascii_alphanumeric()).all(of_file)
+            || named(&["path", "file", "filename", "filepath", "uri"], job.arguments)
             || job.arguments.is_empty();
     }
     let command = job.arguments.split_once("\"command\"").map_or("", |(_, rest)| rest);
@@ -249,6 +277,10 @@ const CODE: &[&str] = &[
     "async ",
     "await ",
     "self.",
+    "raise ",
+    "yield ",
+    "assert ",
+    "\"\"\"",
     "this.",
     "case ",
     "diff --git",
@@ -298,6 +330,8 @@ mod tests {
         check("Bash", r#"{"command": "cd x && cat a.rs"}"#, true);
         check("bash", r#"{"command": "cat a.log | grep x"}"#, false);
         check("bash", r#"{"command": "cargo test"}"#, false);
+        check("Read", r#"{"x": "go"}"#, true);
+        check("mcp__fs__read_file", r#"{"x": "go"}"#, true);
         check("read_flights", r#"{"day": 3}"#, false);
     }
 

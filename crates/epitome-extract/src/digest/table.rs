@@ -4,14 +4,23 @@
 //! a string loses its quotes only where nothing else could be meant, an absent field is empty.
 //! Called by [`super::json`].
 
+use std::cmp::Ordering;
 use std::fmt::Write;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::outline::{self, Item, number, spread};
-use super::shape;
 use super::tape::{Kind, Tape};
+use super::{kind, shape};
 use crate::tuning::Shapes;
+
+/// Ranks of rows: the outermost, those that stand out, those with the least or most of a column,
+/// those near the ends, others.
+const END: u32 = 0;
+const ODD: u32 = 1;
+const EXTREME: u32 = 2;
+const NEAR_END: u32 = 3;
+pub(super) const LIKE: u32 = 4;
 
 /// Rows of the same columns.
 #[derive(Debug, Default)]
@@ -30,6 +39,22 @@ struct Row<'a> {
     /// The raw cells, as far as the row has any.
     cells: Vec<&'a str>,
     begins: bool,
+}
+
+/// The least and the largest cell of a column, and the rows in which they stand first.
+#[derive(Debug)]
+struct Ends<'a> {
+    column: usize,
+    cells: [&'a str; 2],
+    rows: [usize; 2],
+}
+
+/// How the cells of a column are put in order.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Number,
+    /// By their signs, where all have the same number of them: dates and times.
+    Time,
 }
 
 /// Finds the list of like objects that makes up most of the text.
@@ -186,6 +211,21 @@ impl<'a> Table<'a> {
         out
     }
 
+    /// From where to where the columns of many values go.
+    pub(super) fn ends_said(&self, shapes: &Shapes) -> String {
+        let few = self.few(shapes);
+        let many = |ends: &Ends<'_>| few.iter().all(|(column, _)| *column != ends.column);
+        let said = |ends: Ends<'_>| {
+            let [least, most] = ends.cells.map(name);
+            format!("{} {least} – {most}", self.columns[ends.column])
+        };
+        let ends: Vec<String> = self.ends().into_iter().filter(many).map(said).collect();
+        match ends.is_empty() {
+            true => String::new(),
+            false => format!("\n[… least – most] {}", ends.join(", ")),
+        }
+    }
+
     /// How often the columns with few values have each of them.
     pub(super) fn counts(&self, shapes: &Shapes) -> String {
         let mut out = String::new();
@@ -221,6 +261,26 @@ impl<'a> Table<'a> {
             .collect()
     }
 
+    /// The least and the largest cell of each column that holds numbers, or times as text.
+    fn ends(&self) -> Vec<Ends<'a>> {
+        let ends = |column: usize| {
+            let cells = self.rows.iter().map(|row| row.cell(column)).enumerate();
+            let mut cells = cells.filter(|(_, cell)| !matches!(*cell, "" | "null"));
+            let (place, first) = cells.next()?;
+            let order = Order::of(first)?;
+            let mut out = Ends { column, cells: [first; 2], rows: [place; 2] };
+            for (index, cell) in cells {
+                for (end, wanted) in [(0, Ordering::Less), (1, Ordering::Greater)] {
+                    if order.compare(cell, out.cells[end])? == wanted {
+                        (out.cells[end], out.rows[end]) = (cell, index);
+                    }
+                }
+            }
+            (out.cells[0] != out.cells[1]).then_some(out)
+        };
+        (0..self.columns.len()).filter_map(ends).collect()
+    }
+
     /// The rows as items: ends first, then what stands out, then evenly spread ones.
     pub(super) fn items(&self, tape: &Tape<'a>, shapes: &Shapes, most: usize) -> Vec<Item<'a>> {
         let constant = self.constant();
@@ -232,21 +292,24 @@ impl<'a> Table<'a> {
             })
         };
         let last = self.rows.len() - 1;
-        self.rows
-            .iter()
-            .enumerate()
-            .map(|(index, row)| {
-                let (text, whole) = self.line(row, &constant, most);
-                let rank = if index < shapes.rows_first || index + shapes.rows_last > last {
-                    0
-                } else if rare(row) || shape::fails(&text) {
-                    1
-                } else {
-                    2 + spread(index)
-                };
-                Item { text: text.into(), span: tape.span(row.node), rank, like: index, whole }
-            })
-            .collect()
+        let extremes: FxHashSet<usize> = self.ends().iter().flat_map(|ends| ends.rows).collect();
+        let lines: Vec<_> = self.rows.iter().map(|row| self.line(row, &constant, most)).collect();
+        let fails: Vec<bool> = lines.iter().map(|(line, _)| shape::fails(line)).collect();
+        let failures = fails.iter().filter(|fails| **fails).count();
+        // Where most rows fail a failure is nothing that stands out.
+        let odd = failures as f64 <= self.rows.len() as f64 * shapes.odd_share;
+        let rank = |index: usize, row: &Row<'a>| match () {
+            () if index == 0 || index == last => END,
+            () if rare(row) || odd && fails[index] => ODD,
+            () if extremes.contains(&index) => EXTREME,
+            () if index < shapes.rows_first || index + shapes.rows_last > last => NEAR_END,
+            () => LIKE + spread(index),
+        };
+        let item = |(index, (row, (text, whole))): (usize, (&Row<'a>, (String, bool)))| {
+            let rank = rank(index, row);
+            Item { text: text.into(), span: tape.span(row.node), rank, like: index, whole }
+        };
+        self.rows.iter().zip(lines).enumerate().map(item).collect()
     }
 
     /// A row as a line, and whether all of it is said.
@@ -266,6 +329,28 @@ impl<'a> Table<'a> {
             out.push_str(&cell(raw, most));
         }
         (out, whole)
+    }
+}
+
+impl Order {
+    fn of(cell: &str) -> Option<Self> {
+        if cell.parse::<f64>().is_ok() {
+            return Some(Self::Number);
+        }
+        (name(cell).len() < cell.len() && shape::is_stamped(name(cell))).then_some(Self::Time)
+    }
+
+    /// `None` where a cell is not of this order.
+    fn compare(self, one: &str, other: &str) -> Option<Ordering> {
+        match self {
+            Self::Number => kind::compare(one, other),
+            Self::Time => {
+                let sign = |byte: u8| byte.is_ascii_digit() || b"-:/. TZ+\"".contains(&byte);
+                let is_time = |cell: &str| cell.bytes().all(sign);
+                let like = one.len() == other.len() && is_time(one) && is_time(other);
+                like.then(|| one.cmp(other))
+            }
+        }
     }
 }
 
