@@ -1,21 +1,71 @@
-//! Our own pages: `/status` and `/metrics`.
+//! Our own pages: `/status`, `/status.json` and `/metrics`.
 //!
 //! Invariant: without tokens they are for whoever names this machine, so that no web page reads
 //! them through a name of its own. Called by `handler`.
 
+use std::time::SystemTime;
+
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
 use crate::access::names_loopback;
 use crate::app::App;
 use crate::fault::Fault;
+use crate::ledger::Snapshot;
 use crate::stream::Outflow;
+use crate::{metrics, page, status};
+
+/// What a page of ours is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    Html,
+    Json,
+    Metrics,
+}
+
+impl Page {
+    /// The page of a path. `/status` is for people, unless JSON is asked for.
+    fn of(path: &str, headers: &HeaderMap) -> Option<Self> {
+        let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        let wants = |kind: &str| accepted.is_some_and(|accepted| accepted.contains(kind));
+        match path {
+            "/status" if wants("application/json") && !wants("text/html") => Some(Page::Json),
+            "/status" => Some(Page::Html),
+            "/status.json" => Some(Page::Json),
+            "/metrics" => Some(Page::Metrics),
+            _ => None,
+        }
+    }
+
+    fn answer(self, books: &Snapshot, now: SystemTime) -> Response<Outflow> {
+        let (kind, body) = match self {
+            Page::Html => (page::TYPE, page::page(books, now)),
+            Page::Json => (status::TYPE, status::json(books, now)),
+            Page::Metrics => (metrics::TYPE, metrics::text(books)),
+        };
+        let mut response = Response::new(Outflow::whole(body));
+        for (name, value) in [
+            (CONTENT_TYPE, kind),
+            (CACHE_CONTROL, "no-store"),
+            (VARY, "accept"),
+            (CONTENT_SECURITY_POLICY, page::POLICY),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+        ] {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
 
 /// The page that a request asks for; none where it asks for no page of ours.
 pub(crate) fn page(app: &App, head: &Parts) -> Option<Result<Response<Outflow>, Fault>> {
-    let path = head.uri.path();
-    if !matches!(path, "/status" | "/metrics") || !matches!(head.method, Method::GET | Method::HEAD)
-    {
+    let asked = Page::of(head.uri.path(), &head.headers)?;
+    if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
     if app.settings.tokens.is_none() && !names_loopback(&head.headers) {
@@ -23,5 +73,28 @@ pub(crate) fn page(app: &App, head: &Parts) -> Option<Result<Response<Outflow>, 
             http://127.0.0.1 or http://localhost";
         return Some(Err(Fault::new(StatusCode::FORBIDDEN, message)));
     }
-    None
+    Some(Ok(asked.answer(&app.ledger.snapshot(), app.now())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, accept: Option<&'static str>, expected: Option<Page>) {
+        let mut headers = HeaderMap::new();
+        headers.extend(accept.map(|value| (ACCEPT, HeaderValue::from_static(value))));
+        assert_eq!(Page::of(path, &headers), expected, "{path} {accept:?}");
+    }
+
+    #[test]
+    fn people_and_programs_are_shown_their_own() {
+        check("/status", None, Some(Page::Html));
+        check("/status", Some("text/html,application/xhtml+xml,*/*;q=0.8"), Some(Page::Html));
+        check("/status", Some("application/json"), Some(Page::Json));
+        check("/status.json", Some("text/html"), Some(Page::Json));
+        check("/metrics", None, Some(Page::Metrics));
+        check("/", None, None);
+        check("/v1/status", None, None);
+    }
 }

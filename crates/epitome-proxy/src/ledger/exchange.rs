@@ -1,0 +1,93 @@
+//! One request, from its arrival to the last byte of its answer, as the ledger is told of it.
+//!
+//! Invariant: plain data, filled in by the server as the request goes along; times are passed in.
+
+use std::time::{Duration, SystemTime};
+
+use epitome_types::{Breakdown, Event, Happened, Usage};
+
+use crate::route::Api;
+use crate::skip::Skip;
+
+/// A finished request.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    /// The conversation that it belongs to; none where it passed through untouched.
+    pub(crate) session: Option<String>,
+    /// The API that it was made to.
+    pub(crate) api: Api,
+    /// The model that it asks for.
+    pub(crate) model: Option<String>,
+    /// Tokens of the prompt as it came, in our count.
+    pub(crate) raw: Breakdown,
+    /// Tokens of the prompt as it was sent, in our count.
+    pub(crate) sent: Breakdown,
+    /// What was done to the conversation.
+    pub(crate) acts: Acts,
+    /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
+    pub(crate) overflowed: bool,
+    /// What the provider counted, where it said so.
+    pub(crate) usage: Option<Usage>,
+    /// The status of the answer; 0 where there was none.
+    pub(crate) status: u16,
+    /// Why the prompt was not sent as it should have been.
+    pub(crate) skip: Option<Skip>,
+    /// Whether it is none of the conversation's turns: a title, a count, the client's own summary.
+    pub(crate) side: bool,
+    /// When it arrived.
+    pub(crate) started: SystemTime,
+    /// How long it took from there until it was ready to be sent.
+    pub(crate) prepared: Duration,
+    /// How long the provider took from there until the first byte of its answer.
+    pub(crate) first_byte: Option<Duration>,
+    /// When the last byte of the answer was passed on.
+    pub(crate) ended: SystemTime,
+    /// Bytes of the body as it came, decoded.
+    pub(crate) bytes_in: u64,
+    /// Bytes of the body as it was sent.
+    pub(crate) bytes_sent: u64,
+}
+
+/// What was done to a conversation with one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acts {
+    /// Compressions that were applied.
+    pub(crate) epochs: u64,
+    /// Tool results that were made smaller before they were first sent.
+    pub(crate) arrivals: u64,
+    /// Whether the prompt no longer begins as the one before it, by our doing.
+    pub(crate) rewritten: bool,
+}
+
+impl Acts {
+    /// What these events tell.
+    pub(crate) fn of(events: &[Event]) -> Self {
+        let mut acts = Self::default();
+        for event in events {
+            match event.what {
+                Happened::Compressed { .. } => {
+                    acts.epochs += 1;
+                    acts.rewritten = true;
+                }
+                Happened::EpochChanged { .. } => acts.rewritten = true,
+                Happened::ToolResultOffloaded { .. } | Happened::ToolResultDigested { .. } => {
+                    acts.arrivals += 1;
+                }
+                _ => {}
+            }
+        }
+        acts
+    }
+}
+
+impl Exchange {
+    /// Whether the provider took the prompt: what it refuses, nobody pays for.
+    pub(crate) fn was_taken(&self) -> bool {
+        (200..400).contains(&self.status)
+    }
+
+    /// What the provider counted; a count of nothing is none.
+    pub(crate) fn counted(&self) -> Option<Usage> {
+        self.usage.filter(|usage| self.was_taken() && usage.prompt() > 0)
+    }
+}

@@ -1,0 +1,289 @@
+//! What compression saved, net: what was paid for a prompt against what the same request would
+//! have cost as it came, under the same cache.
+//!
+//! Invariant: pure, and in doubt in favour of the raw history, so that no saving is claimed that
+//! there may not be. A conversation that nothing was done to saves exactly nothing. The unit is the
+//! price of one token of input that is not cached; answers cost the same on both sides and are left
+//! out. Called by the ledger for every answer that came with a usage.
+//!
+//! The provider's usage says what was read from its cache, written to it, and neither. What the raw
+//! prompt would have been is taken from that:
+//!
+//! 1. *Size*: our count of it, times the provider's count over ours for what was sent.
+//! 2. *Read*: all of the raw prompt before it, as far as the cache held: the share that was found
+//!    of the prompt that was sent before. Where the cache was cold that share is nothing, and all
+//!    is written anew. Where we rewrote the beginning ourselves, the raw prompt would not have
+//!    missed the cache by that: the share is the one before.
+//! 3. *The rest* is written or not in the proportion in which the rest of this prompt was.
+
+use std::time::{Duration, SystemTime};
+
+use epitome::CachePrices;
+use epitome_types::Usage;
+use serde::Serialize;
+
+/// What prompts cost, in the price of one token that is not cached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Bill {
+    /// What was paid.
+    pub paid: f64,
+    /// What the raw history would have cost.
+    pub raw: f64,
+}
+
+impl Bill {
+    /// What was saved; negative where compression cost more than it saved.
+    pub fn saved(&self) -> f64 {
+        self.raw - self.paid
+    }
+
+    /// What was saved of what the raw history would have cost, 1 for all; nothing of nothing.
+    pub fn share(&self) -> f64 {
+        if self.raw > 0.0 { self.saved() / self.raw } else { 0.0 }
+    }
+}
+
+/// What is needed of a request to settle it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Our counts of the prompt: as it came, and as it was sent.
+    pub(crate) tokens: [u64; 2],
+    /// Whether it no longer begins as the one before it, by our doing.
+    pub(crate) rewritten: bool,
+    pub(crate) started: SystemTime,
+    pub(crate) ended: SystemTime,
+}
+
+/// What is remembered of a conversation from one request to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    before: Option<Before>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    tokens: [u64; 2],
+    ended: SystemTime,
+    /// The share of a known beginning that the cache held when it was last asked.
+    held: f64,
+    /// What a token that was not read cost.
+    fresh: f64,
+}
+
+impl Account {
+    /// Settles a request that the provider took; none where it did not say what it counted.
+    pub(crate) fn settle(
+        &mut self,
+        turn: Turn,
+        usage: Option<Usage>,
+        prices: CachePrices,
+        cold: Duration,
+    ) -> Option<Bill> {
+        let settled = usage.map(|usage| self.price(turn, usage, prices, cold));
+        let (held, fresh) = match (&settled, &self.before) {
+            (Some((_, held, fresh)), _) => (*held, *fresh),
+            (None, Some(before)) => (before.held, before.fresh),
+            (None, None) => (1.0, 1.0),
+        };
+        let Turn { tokens, ended, .. } = turn;
+        self.before = Some(Before { tokens, ended, held, fresh });
+        settled.map(|(bill, ..)| bill)
+    }
+
+    /// The bill, the share that the cache held, and what a token that was not read cost.
+    fn price(
+        &self,
+        turn: Turn,
+        usage: Usage,
+        prices: CachePrices,
+        cold: Duration,
+    ) -> (Bill, f64, f64) {
+        let [input, read, written] =
+            [usage.input, usage.cache_read, usage.cache_written].map(|tokens| tokens as f64);
+        let prompt = input + read + written;
+        let scale = prompt / (turn.tokens[1].max(1) as f64);
+        let raw = turn.tokens[0] as f64 * scale;
+
+        let held = self.before.map_or(1.0, |before| {
+            let pause = turn.started.duration_since(before.ended).unwrap_or_default();
+            let sent_before = before.tokens[1] as f64 * scale;
+            match turn.rewritten {
+                true if read == 0.0 && pause > cold => 0.0,
+                true => before.held,
+                false if sent_before > 0.0 => (read / sent_before).min(1.0),
+                false => before.held,
+            }
+        });
+        let raw_read = match self.before {
+            Some(before) => read.max(held * before.tokens[0] as f64 * scale),
+            // Nothing is known of what was sent before: a process starts in the middle of a
+            // conversation, or this is its beginning and holds what others have in common.
+            None => read * raw / prompt,
+        };
+        let raw_read = raw_read.min(raw);
+
+        let not_read = input + written;
+        let fresh = match (not_read > 0.0, self.before) {
+            (true, _) => (input + written * prices.write) / not_read,
+            (false, Some(before)) => before.fresh,
+            (false, None) => 1.0,
+        };
+        let paid = input + written * prices.write + read * prices.read;
+        let cost = raw_read * prices.read + (raw - raw_read) * fresh;
+        // What a rewind leaves unread says nothing of what the cache holds.
+        let held = match self.before {
+            Some(before) if turn.tokens[0] < before.tokens[0] => before.held,
+            _ => held,
+        };
+        (Bill { paid, raw: cost }, held, fresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICES: CachePrices = CachePrices { read: 0.1, write: 1.25 };
+    const COLD: Duration = Duration::from_secs(300);
+
+    /// A conversation, with a request a minute unless it is said otherwise.
+    #[derive(Default)]
+    struct Talk {
+        account: Account,
+        now: u64,
+    }
+
+    impl Talk {
+        /// A request: our counts as it came and as it was sent, the provider's input, read and
+        /// written, then what was paid and what the raw history would have cost.
+        #[track_caller]
+        fn check(&mut self, tokens: [u64; 2], usage: [u64; 3], paid: f64, raw: f64) {
+            self.turn(tokens, usage, false, paid, raw);
+        }
+
+        #[track_caller]
+        fn turn(
+            &mut self,
+            tokens: [u64; 2],
+            usage: [u64; 3],
+            rewritten: bool,
+            paid: f64,
+            raw: f64,
+        ) {
+            self.now += 60;
+            let started = SystemTime::UNIX_EPOCH + Duration::from_secs(self.now);
+            let turn = Turn { tokens, rewritten, started, ended: started };
+            let [input, cache_read, cache_written] = usage;
+            let usage = Usage { input, cache_read, cache_written, output: 7 };
+            let bill = self.account.settle(turn, Some(usage), PRICES, COLD).unwrap();
+            assert!((bill.paid - paid).abs() < 0.01, "paid {}, not {paid}", bill.paid);
+            assert!((bill.raw - raw).abs() < 0.01, "raw {}, not {raw}", bill.raw);
+        }
+
+        fn pause(mut self, seconds: u64) -> Self {
+            self.now += seconds;
+            self
+        }
+    }
+
+    #[test]
+    fn what_nothing_was_done_to_saves_exactly_nothing() {
+        let mut talk = Talk::default();
+        // The system prompt was cached by another conversation:
+        // 100 × 1 + 3,900 × 1.25 + 20,000 × 0.1 = 100 + 4,875 + 2,000.
+        talk.check([24_000; 2], [100, 20_000, 3_900], 6_975.0, 6_975.0);
+        // Read to the last block only; the provider counts more than we do (26,000 for 25,000).
+        talk.check([25_000; 2], [500, 23_000, 2_500], 5_925.0, 5_925.0);
+        // The client rewound.
+        talk.check([9_000; 2], [0, 8_000, 1_000], 2_050.0, 2_050.0);
+        // The cache went cold.
+        let mut talk = talk.pause(4_000);
+        talk.check([10_000; 2], [0, 0, 10_000], 12_500.0, 12_500.0);
+    }
+
+    #[test]
+    fn a_result_made_smaller_on_arrival_saves_now_and_in_every_turn() {
+        let mut talk = Talk::default();
+        // 4,000 written = 5,000; raw 10,000 written = 12,500.
+        talk.check([10_000, 4_000], [0, 0, 4_000], 5_000.0, 12_500.0);
+        // 4,000 read + 1,000 written = 400 + 1,250; raw: 10,000 read + 2,000 written = 1,000 + 2,500.
+        talk.check([12_000, 5_000], [0, 4_000, 1_000], 1_650.0, 3_500.0);
+        // 5,000 read + 1,000 written = 500 + 1,250; raw: 12,000 read + 1,000 written = 1,200 + 1,250.
+        talk.check([13_000, 6_000], [0, 5_000, 1_000], 1_750.0, 2_450.0);
+    }
+
+    #[test]
+    fn a_compression_costs_first() {
+        let mut talk = Talk::default();
+        talk.check([100_000; 2], [0, 0, 100_000], 125_000.0, 125_000.0);
+        // 5,000 read + 15,000 written = 500 + 18,750; raw: 100,000 read + 2,000 written =
+        // 10,000 + 2,500. Net: -6,750.
+        talk.turn([102_000, 20_000], [0, 5_000, 15_000], true, 19_250.0, 12_500.0);
+        // 20,000 read + 1,000 written = 2,000 + 1,250; raw: 102,000 read + 1,000 written =
+        // 10,200 + 1,250.
+        talk.check([103_000, 21_000], [0, 20_000, 1_000], 3_250.0, 11_450.0);
+    }
+
+    #[test]
+    fn a_cold_cache_is_cold_for_both() {
+        let mut talk = Talk::default();
+        talk.check([50_000, 10_000], [0, 0, 10_000], 12_500.0, 62_500.0);
+        // All is written anew: 11,000 × 1.25, and 51,000 × 1.25 raw.
+        let mut talk = talk.pause(4_000);
+        talk.check([51_000, 11_000], [0, 0, 11_000], 13_750.0, 63_750.0);
+        // A compression in a cold moment costs nothing more: 5,000 × 1.25, and 52,000 × 1.25 raw.
+        let mut talk = talk.pause(4_000);
+        talk.turn([52_000, 5_000], [0, 0, 5_000], true, 6_250.0, 65_000.0);
+        // From then on the cache holds again: 52,000 read + 1,000 written. So it does for the raw
+        // prompt where a compression in a warm moment reads nothing: 53,000 read + 1,000 written.
+        talk.check([53_000, 6_000], [0, 5_000, 1_000], 1_750.0, 52_000.0 * 0.1 + 1_250.0);
+        talk.turn([54_000, 4_000], [0, 0, 4_000], true, 5_000.0, 53_000.0 * 0.1 + 1_250.0);
+    }
+
+    #[test]
+    fn the_provider_counts_for_both() {
+        let mut talk = Talk::default();
+        // It counts 6,000 for our 5,000, so 12,000 for our 10,000: 7,500 against 15,000.
+        talk.check([10_000, 5_000], [0, 0, 6_000], 7_500.0, 15_000.0);
+    }
+
+    #[test]
+    fn without_a_cache_every_token_is_paid_in_full() {
+        let mut talk = Talk::default();
+        talk.check([10_000, 4_000], [4_000, 0, 0], 4_000.0, 10_000.0);
+        talk.check([12_000, 5_000], [5_000, 0, 0], 5_000.0, 12_000.0);
+    }
+
+    #[test]
+    fn a_cache_that_takes_nothing_for_writing_is_priced_so() {
+        let mut talk = Talk::default();
+        talk.check([10_000, 4_000], [4_000, 0, 0], 4_000.0, 10_000.0);
+        // It holds 3,840 of 4,000 (96 %): 3,840 × 0.1 + 1,160; raw: 9,600 × 0.1 + 2,400.
+        talk.check([12_000, 5_000], [1_160, 3_840, 0], 1_544.0, 3_360.0);
+    }
+
+    #[test]
+    fn a_conversation_met_in_the_middle_is_no_windfall() {
+        // 19,000 of 20,000 read: so would 95 % of the raw prompt have been.
+        // 1,900 + 1,250, and 95,000 × 0.1 + 5,000 × 1.25.
+        Talk::default().check([100_000, 20_000], [0, 19_000, 1_000], 3_150.0, 15_750.0);
+    }
+
+    #[test]
+    fn a_request_without_a_usage_is_remembered() {
+        let mut talk = Talk::default();
+        talk.check([10_000, 4_000], [0, 0, 4_000], 5_000.0, 12_500.0);
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(talk.now);
+        let turn = Turn { tokens: [12_000, 5_000], rewritten: false, started: at, ended: at };
+        assert_eq!(talk.account.settle(turn, None, PRICES, COLD), None);
+        // 5,000 read + 1,000 written; raw: 12,000 read + 1,000 written.
+        talk.check([13_000, 6_000], [0, 5_000, 1_000], 1_750.0, 2_450.0);
+    }
+
+    #[test]
+    fn shares_are_of_the_raw_cost() {
+        assert_eq!(Bill { paid: 5.0, raw: 20.0 }.share(), 0.75);
+        assert_eq!(Bill { paid: 30.0, raw: 20.0 }.share(), -0.5);
+        assert_eq!(Bill::default().share(), 0.0);
+    }
+}

@@ -1,0 +1,165 @@
+//! What the ledger makes of requests.
+
+use epitome_types::{Breakdown, Usage};
+
+use super::*;
+
+/// A request of a conversation at a second: tokens as it came and as it was sent.
+pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Exchange {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    let by =
+        |results: u64| Breakdown { system: 1_000, tool_results: results - 1_000, ..<_>::default() };
+    Exchange {
+        session: Some(session.to_owned()),
+        api: Api::Anthropic,
+        model: Some("claude-test".to_owned()),
+        raw: by(raw),
+        sent: by(sent),
+        acts: Acts::default(),
+        overflowed: false,
+        usage: Some(Usage { cache_written: sent, output: 100, ..Usage::default() }),
+        status: 200,
+        skip: None,
+        side: false,
+        started: at,
+        prepared: Duration::from_millis(3),
+        first_byte: Some(Duration::from_millis(700)),
+        ended: at + Duration::from_secs(2),
+        bytes_in: raw * 4,
+        bytes_sent: sent * 4,
+    }
+}
+
+pub(crate) fn terms() -> Terms {
+    let price = |model: &str| model.starts_with("claude").then_some(3.0);
+    Terms { price, ..Terms::new(CachePrices { read: 0.1, write: 1.25 }) }
+}
+
+pub(crate) fn ledger(terms: Terms) -> Ledger {
+    Ledger::new(terms, SystemTime::UNIX_EPOCH)
+}
+
+#[test]
+fn a_request_is_counted_once_for_its_conversation_and_once_in_all() {
+    let ledger = ledger(terms());
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    ledger.record(&exchange("b", 20, 6_000, 6_000));
+    let books = ledger.snapshot();
+    assert_eq!(books.all.tokens(), [16_000, 10_000]);
+    assert_eq!((books.all.requests, books.all.answers, books.all.usage.output), (2, 2, 200));
+    let names: Vec<_> = books.conversations.iter().map(|shown| shown.name.as_str()).collect();
+    assert_eq!(names, ["b", "a"]);
+    let a = &books.conversations[1];
+    assert_eq!((a.figures.tokens(), a.recent[0]), ([10_000, 4_000], [10_000, 4_000]));
+    // 4,000 × 1.25 against 10,000 × 1.25, at 3 dollars a million.
+    assert_eq!(a.figures.bill, Bill { paid: 5_000.0, raw: 12_500.0 });
+    assert!((a.figures.dollars.saved() - 0.0225).abs() < 1e-9);
+    assert_eq!(books.conversations[0].figures.bill.saved(), 0.0);
+    assert_eq!(books.requests[&(Api::Anthropic, 200)], 2);
+    assert_eq!((books.prepared.count, books.prepared.buckets[3]), (2, 2));
+}
+
+#[test]
+fn nobody_pays_for_what_was_refused() {
+    let ledger = ledger(terms());
+    for status in [400, 529, 0] {
+        ledger.record(&Exchange { status, ..exchange("a", 10, 10_000, 4_000) });
+    }
+    let all = ledger.snapshot().all;
+    assert_eq!((all.requests, all.tokens(), all.bill), (3, [0, 0], Bill::default()));
+    assert_eq!(all.errors.into_iter().collect::<Vec<_>>(), [(0, 1), (400, 1), (529, 1)]);
+}
+
+#[test]
+fn a_run_of_skips_is_an_alarm_until_one_goes_well() {
+    let ledger = ledger(terms());
+    let skip =
+        |second| Exchange { skip: Some(Skip::Panicked), ..exchange("a", second, 5_000, 5_000) };
+    for second in 1..=2 {
+        ledger.record(&skip(second));
+    }
+    assert_eq!(ledger.snapshot().alarms().count(), 0);
+    for second in 3..=5 {
+        ledger.record(&skip(second));
+        ledger.record(&Exchange { side: true, ..exchange("a", second, 2_000, 2_000) });
+    }
+    let books = ledger.snapshot();
+    let alarm = books.alarms().next().unwrap();
+    assert_eq!((alarm.run, alarm.reason, books.all.alarms), (5, Some("panicked"), 1));
+    assert_eq!(books.all.skips[&"panicked"], 5);
+    ledger.record(&Exchange { skip: Some(Skip::Chained), ..skip(6) });
+    assert_eq!(ledger.snapshot().alarms().count(), 1);
+    ledger.record(&exchange("a", 7, 5_000, 5_000));
+    assert_eq!(ledger.snapshot().alarms().count(), 0);
+}
+
+#[test]
+fn old_conversations_are_folded_and_nothing_is_lost() {
+    let ledger = ledger(Terms { conversations: 3, ..terms() });
+    for number in 0..10 {
+        let mut exchange = exchange(&format!("s{number}"), number, 10_000, 4_000);
+        exchange.skip = (number % 2 == 0).then_some(Skip::Deadline);
+        exchange.overflowed = number == 1;
+        ledger.record(&exchange);
+        ledger.record(&Exchange { status: 500, ..exchange });
+    }
+    let books = ledger.snapshot();
+    assert_eq!((books.conversations.len(), books.folded), (3, 7));
+    let mut sum = books.rest.clone();
+    books.conversations.iter().for_each(|shown| sum.merge(&shown.figures));
+    assert_eq!(sum, books.all);
+    assert_eq!(books.all.requests, 20);
+}
+
+#[test]
+fn a_skip_that_broke_the_cache_is_ours() {
+    let ledger = ledger(terms());
+    let usage = |read, written| {
+        Some(Usage { cache_read: read, cache_written: written, ..Usage::default() })
+    };
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    // Failing open sends all of it: 11,000 × 1.25 = 13,750 was paid, and the raw history would have
+    // read 10,000 and written 1,000 = 1,000 + 1,250.
+    let mut skip = Exchange { skip: Some(Skip::Panicked), ..exchange("a", 20, 11_000, 11_000) };
+    skip.usage = usage(0, 11_000);
+    ledger.record(&skip);
+    let bill = ledger.snapshot().all.bill;
+    assert_eq!(bill, Bill { paid: 5_000.0 + 13_750.0, raw: 12_500.0 + 2_250.0 });
+    assert!(bill.saved() < 0.0 && bill.share() < 0.0);
+}
+
+#[test]
+fn what_is_only_watched_saves_nothing() {
+    let ledger = ledger(Terms { shadow: true, ..terms() });
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    let all = ledger.snapshot().all;
+    assert_eq!((all.tokens(), all.bill), ([10_000, 4_000], Bill::default()));
+}
+
+#[test]
+fn what_passes_through_is_no_conversation() {
+    let ledger = ledger(terms());
+    ledger.record(&Exchange { session: None, status: 404, ..exchange("", 10, 1_000, 1_000) });
+    let books = ledger.snapshot();
+    assert_eq!((books.passed, books.all.requests, books.conversations.len()), (1, 0, 0));
+    assert_eq!(books.requests[&(Api::Anthropic, 404)], 1);
+}
+
+#[test]
+fn many_threads_may_tell_it() {
+    let ledger = ledger(terms());
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                for second in 0..250 {
+                    ledger.record(&exchange(&format!("s{thread}"), second, 2_000, 1_500));
+                }
+            });
+        }
+    });
+    let books = ledger.snapshot();
+    assert_eq!((books.all.requests, books.all.tokens()), (2_000, [4_000_000, 3_000_000]));
+    assert_eq!(books.conversations.len(), 8);
+    assert!(books.conversations.iter().all(|shown| shown.recent.len() == 60));
+}

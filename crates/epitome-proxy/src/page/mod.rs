@@ -1,0 +1,307 @@
+//! `GET /status` for people: one page that refreshes itself.
+//!
+//! Invariant: a function of a copy of the ledger and the time; the page loads nothing and runs no
+//! script, so it works wherever HTML does and can be served under the strictest policy. Called by
+//! the server.
+
+mod chart;
+mod html;
+
+use std::fmt::{self, Display, Write};
+use std::time::SystemTime;
+
+use self::html::{Text, ago, compact, dollars, grouped, percent};
+use crate::ledger::{Bill, Conversation, Figures, Snapshot, categories};
+use crate::status::moment;
+
+/// The type that the page is served as.
+pub(crate) const TYPE: &str = "text/html; charset=utf-8";
+
+/// The value of the header `content-security-policy`: nothing is loaded, nothing runs.
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'";
+
+const STYLE: &str = include_str!("style.css");
+
+/// Seconds until the page is loaded again.
+const REFRESH: u32 = 5;
+
+/// All figures, as a page.
+pub(crate) fn page(books: &Snapshot, now: SystemTime) -> String {
+    let mut out = String::with_capacity(32 * 1024);
+    // Writing to a string does not fail.
+    write(&mut out, books, now).unwrap_or_default();
+    out
+}
+
+fn write(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"refresh\" content=\"{REFRESH}\">\n\
+         <title>{} · Epitome</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header><h1>Epitome</h1><span class=\"quiet\">started {}, as of {} UTC</span></header>\n",
+        title(books),
+        ago(books.started, now),
+        moment(now).replace('T', " ").trim_end_matches('Z'),
+    )?;
+    banners(out, books)?;
+    tiles(out, books)?;
+    out.write_str("<div class=\"halves\">\n")?;
+    by_category(out, &books.all)?;
+    faults(out, books)?;
+    out.write_str("</div>\n")?;
+    sessions(out, books, now)?;
+    out.write_str(FOOTER)
+}
+
+const FOOTER: &str = "<footer class=\"quiet\">Tokens are counted here, before and after. \
+    <b>Net saving</b> is what the provider was paid for its prompts, by its own count, against what \
+    the raw history would have cost under the same cache, in tokens at the full price; reading from a cache is cheap, so it is \
+    less than the share of tokens, and negative while a compression has not paid for the prompt \
+    that it rewrote. The same as <a href=\"/status.json\">JSON</a> and as \
+    <a href=\"/metrics\">metrics</a>.</footer>\n</main>\n</body>\n</html>\n";
+
+/// What the tab of the browser says: the alarm, or the saving.
+fn title(books: &Snapshot) -> String {
+    match books.alarms().next() {
+        Some(_) => "Not compressing".to_owned(),
+        None if books.all.bill.raw > 0.0 => format!("{} saved", percent(books.all.bill.share())),
+        None => "Status".to_owned(),
+    }
+}
+
+fn banners(out: &mut String, books: &Snapshot) -> fmt::Result {
+    for alarm in books.alarms() {
+        writeln!(
+            out,
+            "<div class=\"card alarm\" role=\"alert\"><strong>Not compressing {}</strong>: its last \
+             {} requests went out as they came ({}). They cost what they would without Epitome; the \
+             log says more.</div>",
+            Text(&alarm.name),
+            grouped(alarm.run),
+            Text(alarm.reason.unwrap_or("no reason known")),
+        )?;
+    }
+    if books.shadow {
+        out.write_str(
+            "<div class=\"card note\"><strong>Watching only</strong>: everything goes out as it \
+             came. What stands under “sent” is what would have been sent.</div>\n",
+        )?;
+    }
+    Ok(())
+}
+
+fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
+    let all = &books.all;
+    let [raw, sent] = all.tokens();
+    let less = 1.0 - share(sent, raw);
+    out.write_str("<div class=\"tiles\">\n")?;
+    tile(
+        out,
+        "Tokens not sent",
+        ("", if raw > 0 { percent(less) } else { "–".to_owned() }),
+        format_args!("{} raw, {} sent", compact(raw as f64), compact(sent as f64)),
+    )?;
+    net(out, all)?;
+    let read = percent(share(all.usage.cache_read, all.usage.prompt()));
+    tile(
+        out,
+        "Read from the cache",
+        ("", if all.answers > 0 { read } else { "–".to_owned() }),
+        format_args!(
+            "{} read, {} written, {} neither",
+            compact(all.usage.cache_read as f64),
+            compact(all.usage.cache_written as f64),
+            compact(all.usage.input as f64)
+        ),
+    )?;
+    tile(
+        out,
+        "Compressions",
+        ("", grouped(all.epochs)),
+        format_args!("{} results made smaller on arrival", grouped(all.arrivals)),
+    )?;
+    tile(
+        out,
+        "Requests",
+        ("", grouped(all.requests)),
+        format_args!("{} on the side, {} passed through", grouped(all.side), grouped(books.passed)),
+    )?;
+    out.write_str("</div>\n")
+}
+
+fn tile(
+    out: &mut String,
+    name: &str,
+    (class, value): (&str, String),
+    more: impl Display,
+) -> fmt::Result {
+    writeln!(
+        out,
+        "<div class=\"card tile\"><span class=\"quiet\">{name}</span>\
+         <b class=\"{class}\">{value}</b><small>{more}</small></div>"
+    )
+}
+
+fn net(out: &mut String, all: &Figures) -> fmt::Result {
+    let bill = all.bill;
+    if bill.raw <= 0.0 {
+        let none = ("", "–".to_owned());
+        return tile(out, "Net saving", none, "no answer came with a count yet");
+    }
+    let paid = format!("{} full-price tokens, not {}", compact(bill.paid), compact(bill.raw));
+    let more = match all.priced {
+        0 => paid,
+        _ => format!("{} · {paid}", dollars(all.dollars.saved())),
+    };
+    tile(out, "Net saving", (sign(bill), percent(bill.share())), more)
+}
+
+/// The class of a saving: good, bad, or neither.
+fn sign(bill: Bill) -> &'static str {
+    match bill.saved() {
+        saved if saved >= 0.5 => "good",
+        saved if saved <= -0.5 => "bad",
+        _ => "",
+    }
+}
+
+fn by_category(out: &mut String, all: &Figures) -> fmt::Result {
+    out.write_str(
+        "<section class=\"card\"><h2>Tokens by kind<span class=\"key\"><i class=\"raw\"></i>raw\
+         <i class=\"sent\"></i>sent</span></h2>\n<table class=\"plain\"><tbody>\n",
+    )?;
+    let (raw, sent) = (categories(&all.raw), categories(&all.sent));
+    let both = raw.iter().zip(&sent).map(|((name, raw), (_, sent))| (*name, [*raw, *sent]));
+    let longest = both.clone().flat_map(|(_, tokens)| tokens).max().unwrap_or_default();
+    let mut none = true;
+    for (name, tokens) in both.filter(|(_, tokens)| *tokens != [0, 0]) {
+        none = false;
+        writeln!(
+            out,
+            "<tr><td>{}</td><td class=\"wide\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td></tr>",
+            name.replace('_', " "),
+            chart::bars(tokens, longest),
+            compact(tokens[0] as f64),
+            compact(tokens[1] as f64),
+        )?;
+    }
+    out.write_str("</tbody></table>\n")?;
+    if none {
+        out.write_str("<p class=\"quiet\">No prompt was sent yet.</p>\n")?;
+    }
+    out.write_str("</section>\n")
+}
+
+fn faults(out: &mut String, books: &Snapshot) -> fmt::Result {
+    let all = &books.all;
+    out.write_str("<section class=\"card\"><h2>What went otherwise</h2>\n")?;
+    let mut rows = Vec::new();
+    let skips = all.skips.iter();
+    rows.extend(skips.map(|(reason, count)| (format!("sent as it came: {reason}"), *count)));
+    let told = |status: u16| match status {
+        0 => "no answer".to_owned(),
+        status => format!("answered with status {status}"),
+    };
+    rows.extend(all.errors.iter().map(|(status, count)| (told(*status), *count)));
+    if all.overflows > 0 {
+        rows.push(("too long, sent again smaller".to_owned(), all.overflows));
+    }
+    if rows.is_empty() {
+        return out.write_str(
+            "<p class=\"quiet\">Nothing: no request was skipped, and no answer told of an error.\
+             </p></section>\n",
+        );
+    }
+    out.write_str("<table class=\"plain\"><tbody>\n")?;
+    for (what, count) in rows {
+        writeln!(
+            out,
+            "<tr><td>{}</td><td class=\"number\">{}</td></tr>",
+            Text(&what),
+            grouped(count)
+        )?;
+    }
+    out.write_str("</tbody></table></section>\n")
+}
+
+fn sessions(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+    out.write_str("<section class=\"card\"><h2>Sessions</h2>\n")?;
+    if books.conversations.is_empty() {
+        return out.write_str(
+            "<p class=\"quiet\">None yet. Point a client here, or start one with \
+             <code>epitome run -- COMMAND</code>.</p></section>\n",
+        );
+    }
+    out.write_str(
+        "<div class=\"scroll\"><table><thead><tr><th>session</th><th>tokens a request</th>\
+         <th class=\"number\">raw</th><th class=\"number\">sent</th>\
+         <th class=\"number\">net saving</th><th class=\"number\">cache read</th>\
+         <th class=\"number\">compressions</th><th class=\"number\">requests</th>\
+         <th class=\"number\">skips</th><th class=\"number\">last used</th></tr></thead>\n<tbody>\n",
+    )?;
+    for shown in &books.conversations {
+        row(out, shown, now)?;
+    }
+    out.write_str("</tbody>\n")?;
+    if books.folded > 0 {
+        write!(out, "<tfoot><tr><td>{} older</td><td></td>", grouped(books.folded))?;
+        figures(out, &books.rest)?;
+        out.write_str("<td></td></tr></tfoot>\n")?;
+    }
+    out.write_str("</table></div></section>\n")
+}
+
+fn row(out: &mut String, shown: &Conversation, now: SystemTime) -> fmt::Result {
+    let model = shown.model.as_deref().unwrap_or(shown.api.name());
+    write!(
+        out,
+        "<tr><td class=\"name\" title=\"{name}\">{name}<small>{}</small></td><td>{}</td>",
+        Text(model),
+        chart::curve(shown.recent.iter().copied()),
+        name = Text(&shown.name),
+    )?;
+    figures(out, &shown.figures)?;
+    writeln!(out, "<td class=\"number\">{}</td></tr>", ago(shown.last, now))
+}
+
+/// The cells that sessions and the rest have in common.
+fn figures(out: &mut String, figures: &Figures) -> fmt::Result {
+    let [raw, sent] = figures.tokens();
+    let bill = figures.bill;
+    let net = if bill.raw > 0.0 { percent(bill.share()) } else { "–".to_owned() };
+    let money = match figures.priced {
+        0 => String::new(),
+        _ => format!("<small>{}</small>", dollars(figures.dollars.saved())),
+    };
+    let read = match figures.answers {
+        0 => "–".to_owned(),
+        _ => percent(share(figures.usage.cache_read, figures.usage.prompt())),
+    };
+    let skips: u64 = figures.skips.values().sum();
+    let worry = if skips > 0 { " bad" } else { "" };
+    write!(
+        out,
+        "<td class=\"number\">{}</td><td class=\"number\">{}</td>\
+         <td class=\"number {}\">{net}{money}</td><td class=\"number\">{read}</td>\
+         <td class=\"number\">{}</td><td class=\"number\">{}</td>\
+         <td class=\"number{worry}\">{}</td>",
+        compact(raw as f64),
+        compact(sent as f64),
+        sign(bill),
+        grouped(figures.epochs),
+        grouped(figures.requests),
+        grouped(skips),
+    )
+}
+
+/// A part of a whole; none of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! What the page says.
+
+use std::time::Duration;
+
+use epitome_types::Usage;
+
+use super::*;
+use crate::ledger::tests::{exchange, ledger, terms};
+use crate::ledger::{Exchange, Ledger, Terms};
+use crate::skip::Skip;
+
+fn at(second: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(second)
+}
+
+#[track_caller]
+fn check(ledger: &Ledger, there: &[&str], absent: &[&str]) {
+    let page = page(&ledger.snapshot(), at(1_000));
+    for text in there {
+        assert!(page.contains(text), "no `{text}` in\n{page}");
+    }
+    for text in absent {
+        assert!(!page.contains(text), "`{text}` in\n{page}");
+    }
+}
+
+#[test]
+fn an_empty_ledger_is_a_page() {
+    let nothing = ["No prompt was sent yet.", "None yet.", "no answer came with a count yet"];
+    check(&ledger(terms()), &nothing, &["NaN", "inf", "role=\"alert\""]);
+}
+
+#[test]
+fn a_page_loads_nothing_and_runs_nothing() {
+    let ledger = ledger(terms());
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    let absent = ["<script", "http://", "https://", "src=", "onload", "@import", "url("];
+    check(&ledger, &["http-equiv=\"refresh\"", "prefers-color-scheme"], &absent);
+}
+
+#[test]
+fn what_was_saved_is_told_net() {
+    let ledger = ledger(terms());
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    let net =
+        "<b class=\"good\">60 %</b><small>$0.02 · 5,000 full-price tokens, not 12.5 k</small>";
+    check(&ledger, &[net, "10.0 k raw, 4,000 sent", "16 min ago"], &[]);
+}
+
+#[test]
+fn a_loss_is_told_as_one() {
+    let ledger = ledger(terms());
+    ledger.record(&exchange("a", 10, 100_000, 100_000));
+    let mut rewritten = exchange("a", 20, 101_000, 20_000);
+    rewritten.acts.rewritten = true;
+    rewritten.usage = Some(Usage { cache_written: 20_000, ..Usage::default() });
+    ledger.record(&rewritten);
+    // 125,000 + 25,000 paid; 125,000 + 10,000 + 1,250 raw.
+    check(&ledger, &["<b class=\"bad\">−10 %</b><small>−$0.04 · "], &["class=\"good\""]);
+}
+
+#[test]
+fn nothing_of_a_request_is_read_as_html() {
+    let ledger = ledger(terms());
+    let name = "<script>alert('x')</script>\" onload=\"x";
+    let model = Some("<b>m</b>".to_owned());
+    let skip = Some(Skip::Failed);
+    for second in 1..9 {
+        ledger.record(&Exchange {
+            model: model.clone(),
+            skip,
+            ..exchange(name, second, 5_000, 5_000)
+        });
+    }
+    let there = ["&lt;script&gt;alert(&#39;x&#39;)", "&lt;b&gt;m&lt;/b&gt;"];
+    check(&ledger, &there, &["<script", "<b>m", "\" onload"]);
+}
+
+#[test]
+fn a_run_of_failures_is_in_plain_sight() {
+    let ledger = ledger(terms());
+    for second in 1..=4 {
+        let skip = Some(Skip::Deadline);
+        ledger.record(&Exchange { skip, ..exchange("a", second, 5_000, 5_000) });
+    }
+    ledger.record(&Exchange { status: 429, overflowed: true, ..exchange("b", 9, 5_000, 5_000) });
+    let there = [
+        "<title>Not compressing",
+        "role=\"alert\"",
+        "its last 4 requests",
+        "sent as it came: deadline",
+        "status 429",
+        "too long, sent again smaller",
+    ];
+    check(&ledger, &there, &["Nothing: no request"]);
+}
+
+#[test]
+fn what_is_only_watched_says_so() {
+    let ledger = ledger(Terms { shadow: true, ..terms() });
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    check(&ledger, &["Watching only", "60 %"], &["class=\"good\""]);
+}
+
+#[test]
+fn older_sessions_are_one_line() {
+    let ledger = ledger(Terms { conversations: 2, ..terms() });
+    for number in 0..5 {
+        ledger.record(&exchange(&format!("s{number}"), number, 10_000, 4_000));
+    }
+    check(&ledger, &["s4", "s3", "3 older", "30.0 k"], &["s2", "s0"]);
+}

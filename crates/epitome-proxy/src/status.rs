@@ -1,0 +1,252 @@
+//! `GET /status` for programs: the figures as JSON.
+//!
+//! Invariant: a function of a copy of the ledger and the time; names are a contract, added to and
+//! never changed. Called by the server.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use epitome_types::{Breakdown, Usage};
+use serde::Serialize;
+
+use crate::ledger::{Bill, Conversation, Figures, Snapshot};
+
+/// The type that the JSON is served as.
+pub(crate) const TYPE: &str = "application/json";
+
+/// The value of the field `schema`.
+const SCHEMA: &str = "epitome/status@1";
+
+/// All figures, as JSON.
+pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
+    let status = Status {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        now: moment(now),
+        started: moment(books.started),
+        shadow: books.shadow,
+        all: Sums::of(&books.all),
+        passed: books.passed,
+        alarms: books.alarms().map(Alarm::of).collect(),
+        sessions: books.conversations.iter().map(Session::of).collect(),
+        older: Older { sessions: books.folded, sums: Sums::of(&books.rest) },
+    };
+    // Nothing in it can fail to be written; were it so, an empty object says as much.
+    serde_json::to_string_pretty(&status).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// A time, ISO 8601.
+pub(crate) fn moment(time: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(time.max(SystemTime::UNIX_EPOCH)).to_string()
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    schema: &'static str,
+    version: &'static str,
+    now: String,
+    started: String,
+    /// Whether all goes out as it came; `sent` is what would have been sent then.
+    shadow: bool,
+    all: Sums<'a>,
+    /// Requests that passed through untouched, since they hold no conversation.
+    passed: u64,
+    alarms: Vec<Alarm<'a>>,
+    /// The one used last first.
+    sessions: Vec<Session<'a>>,
+    /// Those that are no longer kept apart.
+    older: Older<'a>,
+}
+
+#[derive(Serialize)]
+struct Session<'a> {
+    session: &'a str,
+    api: &'static str,
+    model: Option<&'a str>,
+    first: String,
+    last: String,
+    /// Tokens of its newest prompts, oldest first: as they came and as they were sent.
+    recent: Vec<[u64; 2]>,
+    #[serde(flatten)]
+    sums: Sums<'a>,
+}
+
+#[derive(Serialize)]
+struct Older<'a> {
+    sessions: u64,
+    #[serde(flatten)]
+    sums: Sums<'a>,
+}
+
+/// Requests of a conversation that failed open one after the other.
+#[derive(Serialize)]
+struct Alarm<'a> {
+    session: &'a str,
+    skips: u64,
+    reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct Sums<'a> {
+    requests: u64,
+    side_requests: u64,
+    tokens: Tokens<'a>,
+    compressions: u64,
+    /// Tool results that were made smaller before they were first sent.
+    arrivals: u64,
+    provider: Provider,
+    net: Net,
+    skips: &'a BTreeMap<&'static str, u64>,
+    alarms: u64,
+    overflows: u64,
+    /// By status; 0 where there was no answer.
+    errors: &'a BTreeMap<u16, u64>,
+    bytes: Sides,
+}
+
+#[derive(Serialize)]
+struct Tokens<'a> {
+    raw: u64,
+    sent: u64,
+    raw_by: &'a Breakdown,
+    sent_by: &'a Breakdown,
+}
+
+#[derive(Serialize)]
+struct Provider {
+    answers: u64,
+    #[serde(flatten)]
+    usage: Usage,
+}
+
+/// What the provider was paid against what the raw history would have cost, under the same cache.
+#[derive(Serialize)]
+struct Net {
+    /// In the price of one token of input that is not cached.
+    #[serde(flatten)]
+    tokens: Cost,
+    /// In US dollars, for those answers whose model's price is known.
+    dollars: Option<Cost>,
+    priced_answers: u64,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    paid: f64,
+    raw: f64,
+    saved: f64,
+    /// Of what the raw history would have cost; negative where it would have cost less.
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct Sides {
+    raw: u64,
+    sent: u64,
+}
+
+impl<'a> Session<'a> {
+    fn of(shown: &'a Conversation) -> Self {
+        Self {
+            session: &shown.name,
+            api: shown.api.name(),
+            model: shown.model.as_deref(),
+            first: moment(shown.first),
+            last: moment(shown.last),
+            recent: shown.recent.iter().copied().collect(),
+            sums: Sums::of(&shown.figures),
+        }
+    }
+}
+
+impl<'a> Alarm<'a> {
+    fn of(shown: &'a Conversation) -> Self {
+        Self { session: &shown.name, skips: shown.run, reason: shown.reason.unwrap_or_default() }
+    }
+}
+
+impl<'a> Sums<'a> {
+    fn of(figures: &'a Figures) -> Self {
+        let [raw, sent] = figures.tokens();
+        Self {
+            requests: figures.requests,
+            side_requests: figures.side,
+            tokens: Tokens { raw, sent, raw_by: &figures.raw, sent_by: &figures.sent },
+            compressions: figures.epochs,
+            arrivals: figures.arrivals,
+            provider: Provider { answers: figures.answers, usage: figures.usage },
+            net: Net {
+                tokens: Cost::of(figures.bill, 1.0),
+                dollars: (figures.priced > 0).then(|| Cost::of(figures.dollars, 1e6)),
+                priced_answers: figures.priced,
+            },
+            skips: &figures.skips,
+            alarms: figures.alarms,
+            overflows: figures.overflows,
+            errors: &figures.errors,
+            bytes: Sides { raw: figures.bytes_in, sent: figures.bytes_sent },
+        }
+    }
+}
+
+impl Cost {
+    /// A bill, to so many parts of its unit.
+    fn of(bill: Bill, parts: f64) -> Self {
+        let round = |cost: f64| (cost * parts).round() / parts;
+        Self {
+            paid: round(bill.paid),
+            raw: round(bill.raw),
+            saved: round(bill.saved()),
+            share: (bill.share() * 1e4).round() / 1e4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ledger::tests::{exchange, ledger, terms};
+    use crate::ledger::{Acts, Exchange};
+    use crate::skip::Skip;
+
+    #[test]
+    fn programs_are_told_everything() {
+        let ledger = ledger(terms());
+        let mut first = exchange("a \"b\"", 10, 10_000, 4_000);
+        first.acts = Acts { epochs: 1, arrivals: 2, rewritten: true };
+        ledger.record(&first);
+        for second in 20..23 {
+            let skip = Some(Skip::Failed);
+            ledger.record(&Exchange { skip, status: 529, ..exchange("b", second, 5_000, 5_000) });
+        }
+        let text = json(&ledger.snapshot(), SystemTime::UNIX_EPOCH + Duration::from_secs(90));
+        let told: Value = serde_json::from_str(&text).unwrap();
+        let at = |path: &str| told.pointer(path).unwrap_or(&Value::Null).clone();
+        for (path, expected) in [
+            ("/schema", json!("epitome/status@1")),
+            ("/now", json!("1970-01-01T00:01:30Z")),
+            ("/shadow", json!(false)),
+            ("/all/requests", json!(4)),
+            ("/all/tokens/raw", json!(10_000)),
+            ("/all/tokens/sent_by/tool_results", json!(3_000)),
+            ("/all/compressions", json!(1)),
+            ("/all/provider/cache_written", json!(4_000)),
+            ("/all/net/saved", json!(7_500.0)),
+            ("/all/net/share", json!(0.6)),
+            ("/all/net/dollars/saved", json!(0.0225)),
+            ("/all/errors/529", json!(3)),
+            ("/alarms/0", json!({"session": "b", "skips": 3, "reason": "failed"})),
+            ("/sessions/1/session", json!("a \"b\"")),
+            ("/sessions/1/recent", json!([[10_000, 4_000]])),
+            ("/sessions/0/skips", json!({"failed": 3})),
+            ("/sessions/0/net/dollars", Value::Null),
+            ("/older/sessions", json!(0)),
+        ] {
+            assert_eq!(at(path), expected, "{path} in {text}");
+        }
+    }
+}
