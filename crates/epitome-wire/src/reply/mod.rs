@@ -1,0 +1,258 @@
+//! Learns from what a provider sends back, while it passes: what was counted, how it ended, and
+//! the answer as the client will say it in its next request.
+//!
+//! Invariant: it only listens. Memory is bounded whatever comes, no bytes make it fail, and how
+//! the bytes are cut into chunks makes no difference. Called by whoever relays answers.
+
+mod anthropic;
+mod lines;
+mod ollama;
+mod openai;
+mod responses;
+#[cfg(test)]
+mod tests;
+
+use epitome_types::Usage;
+
+use crate::Format;
+use crate::json::{self, Object, Value};
+use lines::{Events, Lines};
+
+/// The longest line, and the longest event, that is looked at, in bytes.
+const MOST_LINE: usize = 2 * 1024 * 1024;
+/// The longest body that is looked at which is one JSON value.
+const MOST_BODY: usize = 8 * 1024 * 1024;
+/// The longest answer that is kept.
+const MOST_ANSWER: usize = 4 * 1024 * 1024;
+/// The most that is kept of an error.
+const MOST_ERROR: usize = 16 * 1024;
+
+/// What was learned of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// What the provider counted, where it said so.
+    pub usage: Option<Usage>,
+    /// Why it ended, in the provider's word.
+    pub stop: Option<String>,
+    /// Whether it came to its end; false where it broke off or failed on the way.
+    pub complete: bool,
+    /// The error it consists of or broke off with, as JSON: [`crate::overflow`] reads it.
+    pub error: Option<String>,
+    /// The answer as messages of the format, the way a client sends it back: one, in the Responses
+    /// API one for each item. None where nothing was said or it is too long to be kept; what broke
+    /// off is there as far as it came.
+    pub messages: Vec<Vec<u8>>,
+}
+
+/// Listens to one answer: a JSON body, a stream of events, or a stream of JSON lines.
+#[derive(Debug)]
+pub struct Reply {
+    format: Format,
+    shape: Shape,
+    listener: Listener,
+    notes: Notes,
+}
+
+/// What the body turned out to be.
+#[derive(Debug)]
+enum Shape {
+    /// Nothing but white space came yet.
+    Unknown,
+    Whole {
+        body: Vec<u8>,
+        over: bool,
+    },
+    Events(Events),
+    Lines(Lines),
+}
+
+#[derive(Debug)]
+enum Listener {
+    Anthropic(anthropic::Listener),
+    OpenAi(openai::Listener),
+    Responses(responses::Listener),
+    Ollama(ollama::Listener),
+}
+
+/// What the listeners of all formats note down.
+#[derive(Debug)]
+struct Notes {
+    usage: Option<Usage>,
+    stop: Option<String>,
+    complete: bool,
+    error: Option<String>,
+    /// How much more of the answer may be kept, in bytes.
+    room: usize,
+    /// Whether there was more than may be kept.
+    over: bool,
+}
+
+impl Reply {
+    /// Listens to the answer to a request in this format; a recording's stands for its nearest
+    /// provider's.
+    pub fn new(format: Format) -> Self {
+        let format = format.nearest();
+        let listener = match format {
+            Format::Anthropic => Listener::Anthropic(anthropic::Listener::default()),
+            Format::Responses => Listener::Responses(responses::Listener::default()),
+            Format::Ollama => Listener::Ollama(ollama::Listener::default()),
+            _ => Listener::OpenAi(openai::Listener::default()),
+        };
+        Self { format, shape: Shape::Unknown, listener, notes: Notes::new(MOST_ANSWER) }
+    }
+
+    /// Hears the next bytes of the body, decoded if they were compressed.
+    pub fn hear(&mut self, mut bytes: &[u8]) {
+        if let Shape::Unknown = self.shape {
+            bytes = bytes.trim_ascii_start();
+            self.shape = match bytes.first() {
+                None => return,
+                Some(b'{' | b'[') if self.format == Format::Ollama => {
+                    Shape::Lines(Lines::new(MOST_LINE))
+                }
+                Some(b'{' | b'[') => Shape::Whole { body: Vec::new(), over: false },
+                Some(_) => Shape::Events(Events::new(MOST_LINE)),
+            };
+        }
+        let Self { shape, listener, notes, .. } = self;
+        match shape {
+            Shape::Unknown => {}
+            Shape::Whole { body, over } => {
+                *over |= body.len() + bytes.len() > MOST_BODY;
+                if *over {
+                    *body = Vec::new();
+                } else {
+                    body.extend_from_slice(bytes);
+                }
+            }
+            Shape::Events(events) => events.feed(bytes, |data| listener.event(data, notes)),
+            Shape::Lines(lines) => lines.feed(bytes, |line| listener.event(line, notes)),
+        }
+    }
+
+    /// What was counted so far: streams say it at both ends.
+    pub fn usage(&self) -> Option<Usage> {
+        self.notes.usage
+    }
+
+    /// The body is at its end, or nothing more will be heard of it.
+    pub fn end(self) -> Answer {
+        let Self { shape, mut listener, mut notes, .. } = self;
+        match shape {
+            Shape::Unknown => {}
+            Shape::Whole { body, .. } => listener.whole(&body, &mut notes),
+            Shape::Events(events) => events.end(|data| listener.event(data, &mut notes)),
+            Shape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
+        }
+        let messages = if notes.over { Vec::new() } else { listener.messages() };
+        let Notes { usage, stop, complete, error, .. } = notes;
+        let complete = complete && error.is_none();
+        Answer { usage, stop, complete, error, messages }
+    }
+}
+
+impl Listener {
+    /// One event of a stream, or one line.
+    fn event(&mut self, data: &[u8], notes: &mut Notes) {
+        if data.trim_ascii() == b"[DONE]" {
+            notes.complete = true;
+            return;
+        }
+        let Some(event) = object(data) else { return };
+        match self {
+            Listener::Anthropic(listener) => listener.event(&event, notes),
+            Listener::OpenAi(listener) => listener.event(&event, notes),
+            Listener::Responses(listener) => listener.event(&event, notes),
+            Listener::Ollama(listener) => listener.event(&event, notes),
+        }
+    }
+
+    /// A body that is one JSON value.
+    fn whole(&mut self, body: &[u8], notes: &mut Notes) {
+        let Some(body) = object(body) else { return };
+        if notes.failed(&body) {
+            return;
+        }
+        match self {
+            Listener::Anthropic(listener) => listener.whole(&body, notes),
+            Listener::OpenAi(listener) => listener.whole(&body, notes),
+            Listener::Responses(listener) => listener.whole(&body, notes),
+            Listener::Ollama(listener) => listener.event(&body, notes),
+        }
+    }
+
+    fn messages(self) -> Vec<Vec<u8>> {
+        match self {
+            Listener::Anthropic(listener) => listener.message().into_iter().collect(),
+            Listener::OpenAi(listener) => listener.message().into_iter().collect(),
+            Listener::Responses(listener) => listener.messages(),
+            Listener::Ollama(listener) => listener.message().into_iter().collect(),
+        }
+    }
+}
+
+impl Notes {
+    fn new(room: usize) -> Self {
+        let (usage, stop, error) = (None, None, None);
+        Self { usage, stop, complete: false, error, room, over: false }
+    }
+
+    /// Whether so much more may be kept; after the first refusal nothing is.
+    fn keeps(&mut self, bytes: usize) -> bool {
+        self.over |= bytes > self.room;
+        self.room = self.room.saturating_sub(bytes);
+        !self.over
+    }
+
+    /// A piece of text, kept if there is room for it.
+    fn keep(&mut self, into: &mut String, piece: Option<&str>) {
+        if let Some(piece) = piece.filter(|piece| self.keeps(piece.len())) {
+            into.push_str(piece);
+        }
+    }
+
+    /// Whether an object is an error, which is noted then.
+    fn failed(&mut self, object: &Object<'_>) -> bool {
+        let failed = object.some("error").is_some();
+        if failed {
+            self.fail(object.value);
+        }
+        failed
+    }
+
+    fn fail(&mut self, error: Value<'_>) {
+        let raw = error.raw();
+        self.error.get_or_insert_with(|| raw[..raw.floor_char_boundary(MOST_ERROR)].to_owned());
+    }
+
+    fn stopped(&mut self, by: Option<Value<'_>>) {
+        if let Some(stop) = by.and_then(Value::as_str) {
+            self.stop = Some(stop[..stop.floor_char_boundary(256)].to_owned());
+        }
+    }
+
+    /// Takes over the figures that are said; what is not said stays.
+    fn count(&mut self, said: impl FnOnce(&mut Usage)) {
+        said(self.usage.get_or_insert_default());
+    }
+}
+
+/// The object that some bytes consist of.
+fn object(bytes: &[u8]) -> Option<Object<'_>> {
+    json::parse(json::text(bytes).ok()?).ok()?.as_object()
+}
+
+/// A member that is an object.
+fn member<'a>(object: &Object<'a>, key: &str) -> Option<Object<'a>> {
+    object.get(key)?.as_object()
+}
+
+/// A member that is a whole number.
+fn figure(object: &Object<'_>, key: &str) -> Option<u64> {
+    object.get(key)?.raw().parse().ok()
+}
+
+/// Sets a figure where one is said.
+fn set(figure: &mut u64, said: Option<u64>) {
+    *figure = said.unwrap_or(*figure);
+}

@@ -1,0 +1,52 @@
+//! Answers of Ollama's chat: one JSON line, or a line for each piece.
+//!
+//! Invariant: pieces are put together in their order; the last line says what was counted.
+
+use super::{Notes, figure, member, set};
+use crate::json::{Object, literal};
+
+#[derive(Debug, Default)]
+pub(super) struct Listener {
+    begun: bool,
+    text: String,
+    /// As JSON, with commas between them.
+    calls: String,
+}
+
+impl Listener {
+    pub(super) fn event(&mut self, line: &Object<'_>, notes: &mut Notes) {
+        if notes.failed(line) {
+            return;
+        }
+        if let Some(message) = member(line, "message") {
+            self.begun = true;
+            notes.keep(&mut self.text, message.text("content").as_deref());
+            let calls = message.some("tool_calls").and_then(|calls| calls.items().ok());
+            for call in calls.into_iter().flatten().filter(|call| call.as_object().is_some()) {
+                let comma = if self.calls.is_empty() { "" } else { "," };
+                notes.keep(&mut self.calls, Some(&format!("{comma}{}", call.raw())));
+            }
+        }
+        if line.is_true("done") {
+            notes.complete = true;
+            notes.stopped(line.some("done_reason"));
+            let (prompt, output) = (figure(line, "prompt_eval_count"), figure(line, "eval_count"));
+            if prompt.or(output).is_some() {
+                notes.count(|usage| {
+                    set(&mut usage.input, prompt);
+                    set(&mut usage.output, output);
+                });
+            }
+        }
+    }
+
+    pub(super) fn message(self) -> Option<Vec<u8>> {
+        let calls = match self.calls.is_empty() {
+            true => String::new(),
+            false => format!(r#","tool_calls":[{}]"#, self.calls),
+        };
+        let text = literal(&self.text);
+        let message = format!(r#"{{"role":"assistant","content":{text}{calls}}}"#);
+        self.begun.then(|| message.into_bytes())
+    }
+}
