@@ -11,8 +11,8 @@ use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Budget, Cause, Classed, Entry, Epoch, EpochId, Happened, MustKeep, OpReport, Recorded, Role,
-    Skip, Unit,
+    Breakdown, Budget, Cause, Classed, Entry, Epoch, EpochId, Happened, MustKeep, OpReport,
+    Recorded, Role, Skip, Unit,
 };
 use epitome_wire::Document;
 
@@ -84,6 +84,15 @@ impl<'a> Ground<'a> {
             Some(in_force) => (in_force.view, Some(in_force.epoch.id)),
             None => (identity(self.thread), None),
         }
+    }
+
+    /// Tokens by category: of the history as it came, and as the records say it is sent.
+    pub(crate) fn by_category(&self, state: &State) -> [Breakdown; 2] {
+        let mut came = identity(self.thread).breakdown(self.tokens);
+        // What is made smaller on arrival are results.
+        let saved = state.arrived().map(|(_, one)| one.tokens[0].saturating_sub(one.tokens[1]));
+        came.tool_results += saved.sum::<u64>();
+        [came, self.standing(state).0.breakdown(self.tokens)]
     }
 
     /// Whether the provider has no prefix of the prompt to read.

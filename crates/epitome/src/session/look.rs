@@ -42,7 +42,7 @@ impl Session {
         Ok(Prompt {
             bytes,
             tokens: [raw, size],
-            by: ground.standing(&state).0.breakdown(&tokens),
+            by: ground.by_category(&state),
             limit: live.limit,
             fits: size <= live.limit,
             head: incoming.chains.last().copied().unwrap_or_default(),

@@ -15,8 +15,8 @@ pub struct Prompt {
     pub session: String,
     /// Tokens of the request as it came, and as it is sent, tool schemas included.
     pub tokens: [u64; 2],
-    /// The tokens of what is sent by category.
-    pub by: Breakdown,
+    /// The same by category.
+    pub by: [Breakdown; 2],
     /// The provider's limit that it was held to, in tokens.
     pub limit: u64,
     /// Whether it is within the limit. It is not only where the limit was guessed and what cannot

@@ -122,6 +122,7 @@ proptest! {
         for end in requests(&messages) {
             let request = body(&messages[..end]);
             let Ok(prompt) = now(live.send(&request)) else { break };
+            prop_assert_eq!(prompt.by.map(|by| by.sum()), prompt.tokens);
             prop_assert!(prompt.tokens[1] <= limit);
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
             if let Some(last) = last.filter(|_| !has_epoch(&prompt)) {

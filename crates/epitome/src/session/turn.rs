@@ -147,7 +147,7 @@ impl Session {
             bytes,
             session: name.to_owned(),
             tokens: [raw, size],
-            by: ground.standing(&state).0.breakdown(&tokens),
+            by: ground.by_category(&state),
             limit: live.limit,
             fits: size <= live.limit,
             head: incoming.chains.last().copied().unwrap_or_default(),
