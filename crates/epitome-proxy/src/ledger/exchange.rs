@@ -12,7 +12,8 @@ use crate::skip::Skip;
 /// A finished request.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
-    /// The conversation that it belongs to; none where it passed through untouched.
+    /// The conversation that it belongs to; none where it passed through untouched, or where that
+    /// was not found out.
     pub(crate) session: Option<String>,
     /// The API that it was made to.
     pub(crate) api: Api,

@@ -22,6 +22,9 @@ use self::saving::{Account, Turn};
 use crate::route::Api;
 use crate::skip::Skip;
 
+/// Stands for the conversations of requests that went out before anybody knew which they belong to.
+const UNKNOWN: &str = "(unknown)";
+
 /// On what terms figures are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
@@ -172,13 +175,17 @@ impl Books {
         if let Some(time) = exchange.first_byte {
             self.first_byte.add(time);
         }
-        let Some(name) = &exchange.session else {
-            self.passed += 1;
-            return;
+        let name = match (&exchange.session, exchange.skip) {
+            (Some(name), _) => name,
+            (None, Some(_)) => UNKNOWN,
+            (None, None) => {
+                self.passed += 1;
+                return;
+            }
         };
         self.prepared.add(exchange.prepared);
         self.make_room(name, terms.conversations);
-        let book = self.open.entry(name.clone()).or_insert_with(|| Book::new(name, exchange));
+        let book = self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange));
         let bill = book.settle(exchange, terms);
         let price = exchange.model.as_deref().and_then(terms.price);
         book.shown.advance(exchange);
@@ -220,14 +227,14 @@ impl Book {
         }
         let skipped = exchange.skip.is_some();
         let turn = Turn {
-            tokens: [exchange.raw.sum(), exchange.sent.sum()],
+            tokens: [&exchange.raw, &exchange.sent].map(|by| by.sum().max(1)),
             rewritten: exchange.acts.rewritten || skipped != self.skipped,
             started: exchange.started,
             ended: exchange.ended,
         };
         let usage = exchange.counted();
-        if exchange.side {
-            // It has a cache of its own.
+        if exchange.side || exchange.session.is_none() {
+            // What is remembered of the conversation says nothing of it.
             return Account::default().settle(turn, usage, terms.cache, terms.cold);
         }
         self.skipped = skipped;

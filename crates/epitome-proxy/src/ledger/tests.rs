@@ -146,6 +146,26 @@ fn what_passes_through_is_no_conversation() {
 }
 
 #[test]
+fn failures_before_a_conversation_is_known_are_told_too() {
+    let ledger = ledger(terms());
+    for second in 1..=4 {
+        let mut lost = exchange("", second, 1_000, 1_000);
+        (lost.session, lost.raw, lost.sent) = (None, <_>::default(), <_>::default());
+        lost.usage = Some(Usage { cache_read: 8_000, cache_written: 2_000, ..Usage::default() });
+        ledger.record(&Exchange { skip: Some(Skip::Unreadable), ..lost });
+    }
+    let books = ledger.snapshot();
+    let alarm = books.alarms().next().unwrap();
+    assert_eq!(
+        (alarm.name.as_str(), alarm.run, alarm.reason),
+        ("(unknown)", 4, Some("unreadable"))
+    );
+    // It went out as it came, and so it cost what it would have: 800 + 2,500 each.
+    assert_eq!(books.all.bill, Bill { paid: 13_200.0, raw: 13_200.0 });
+    assert_eq!((books.passed, books.all.skips[&"unreadable"]), (0, 4));
+}
+
+#[test]
 fn many_threads_may_tell_it() {
     let ledger = ledger(terms());
     std::thread::scope(|scope| {
