@@ -10,7 +10,7 @@ use epitome_types::{Edit, Entry, EntryId};
 use crate::anthropic::kind;
 use crate::json::{self, Cursor, Kind, Objects, Span, Value};
 use crate::site::{List, Site};
-use crate::{Format, WireError, anthropic, edit, read};
+use crate::{Format, Layout, WireError, anthropic, edit, read};
 
 /// A request of a provider format.
 #[derive(Debug)]
@@ -181,6 +181,20 @@ impl<'a> Document<'a> {
     /// when two edits contradict each other. Then none is made.
     pub fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
         edit::apply(self, edits)
+    }
+
+    /// What edits make of the messages, here and in every request that goes on from this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Document::edited`].
+    pub fn layout(&self, edits: &[Edit]) -> Result<Layout, WireError> {
+        Layout::of(self, edits)
+    }
+
+    /// The request laid out like this: what [`Document::edited`] makes of the same edits.
+    pub fn laid_out(&self, layout: &Layout) -> Vec<u8> {
+        edit::write(self, layout)
     }
 
     /// The whole text.

@@ -37,6 +37,7 @@ mod volatile;
 pub use assemble::assemble;
 pub use detect::detect;
 pub use document::Document;
+pub use edit::Layout;
 pub use error::WireError;
 pub use format::Format;
 pub use message::message;

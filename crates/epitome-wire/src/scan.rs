@@ -18,6 +18,8 @@ const MARK: &str = "\"cache_control\"";
 pub struct Scan {
     /// The messages, in order.
     pub messages: Vec<MessageSpan>,
+    /// The list that they stand in, or the one text that is all of them.
+    pub list: Range<usize>,
     /// The system prompt that is no message, where there is one.
     pub system: Option<MessageSpan>,
     /// The tool schemas; their hash is of all their bytes.
@@ -50,6 +52,20 @@ impl Scan {
         out.extend_from_slice(body.get(at..).unwrap_or_default());
         out
     }
+
+    /// A message of the scanned body, as it came; empty for a place that it does not have.
+    pub fn message<'b>(&self, body: &'b [u8], place: usize) -> &'b [u8] {
+        let message = self.messages.get(place);
+        message.and_then(|message| body.get(message.range.clone())).unwrap_or_default()
+    }
+
+    /// The tool schemas of the scanned body one by one, each as it stands there.
+    pub fn tool_schemas<'b>(&self, body: &'b [u8]) -> Vec<&'b str> {
+        let tools = self.tools.as_ref().and_then(|tools| body.get(tools.range.clone()));
+        let tools = tools.and_then(|tools| json::text(tools).ok());
+        let schemas = tools.and_then(|tools| json::parse(tools).ok()?.items().ok());
+        schemas.unwrap_or_default().into_iter().map(Value::raw).collect()
+    }
 }
 
 /// One message in a request body, or another member of it.
@@ -77,19 +93,24 @@ pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
     let mut found = false;
     match cursor.peek_kind()? {
         Kind::Array => {
+            let start = cursor.at();
             scan.messages = messages(text, &mut cursor)?;
+            scan.list = start..cursor.at();
             found = true;
         }
         Kind::Object => cursor.members(|key, cursor| {
             match key.str()?.as_ref() {
                 key if key == format.messages() => {
                     found = true;
-                    scan.messages = match cursor.peek_kind()? {
+                    let kind = cursor.peek_kind()?;
+                    let start = cursor.at();
+                    scan.messages = match kind {
                         Kind::String if format == Format::Responses => {
                             vec![plain(cursor.value()?)]
                         }
                         _ => messages(text, cursor)?,
                     };
+                    scan.list = start..cursor.at();
                 }
                 key if Some(key) == format.system() => {
                     let system = marked(text, cursor, Depth::Blocks)?;
@@ -271,6 +292,58 @@ mod tests {
         check("[]", &[]);
         check(r#"{"messages":[1],"messages":[2]}"#, &["2"]);
         check(r#"{"m\u0065ssages":[1]}"#, &["1"]);
+    }
+
+    /// Both messages are known as the same.
+    #[track_caller]
+    fn check_alike(one: &str, other: &str, alike: bool) {
+        let hash = |message: &str| {
+            let body = format!("{{\"messages\":[{message}]}}");
+            scan(body.as_bytes(), Format::Anthropic).unwrap().messages[0].hash
+        };
+        assert_eq!(hash(one) == hash(other), alike, "{one} {other}");
+    }
+
+    #[test]
+    fn a_message_is_known_without_the_marks_in_it() {
+        const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
+        let plain = r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#;
+        let check = |marked: &str| check_alike(plain, &marked.replace("MARK", MARK), true);
+        check(r#"{"role":"user","content":[{"type":"text","text":"a",MARK}]}"#);
+        check(r#"{"role":"user","content":[{"type":"text","text":"a", MARK}]}"#);
+        check(r#"{"role":"user","content":[{"type":"text",MARK,"text":"a"}]}"#);
+        check(r#"{"role":"user","content":[{MARK,"type":"text","text":"a"}]}"#);
+        check(r#"{"role":"user",MARK,"content":[{MARK,"type":"text","text":"a",MARK}]}"#);
+        let inner = r#"{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"a"}]}]}"#;
+        check_alike(inner, &inner.replace(r#""a""#, &format!(r#""a",{MARK}"#)), true);
+        // What is data stays data.
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","input":{"a":1}}]}"#;
+        check_alike(call, &call.replace(r#""a":1"#, &format!(r#""a":1,{MARK}"#)), false);
+        check_alike(plain, &plain.replace(r#""a""#, r#""b""#), false);
+        check_alike(r#"{"content":[{}]}"#, &r#"{"content":[{MARK}]}"#.replace("MARK", MARK), true);
+    }
+
+    #[test]
+    fn tells_what_else_a_body_says() {
+        let body = r#"{"model":"m","stream":true,"system":[{"type":"text","text":"s"}],"messages":[],
+            "tools":[{"name":"a"} , {"name":"b"}]}"#;
+        let all = scan(body.as_bytes(), Format::Anthropic).unwrap();
+        assert_eq!(
+            (all.model.as_deref(), all.stream, all.continued),
+            (Some("m"), Some(true), false)
+        );
+        let at = |span: Option<MessageSpan>| span.map(|span| &body[span.range]);
+        assert_eq!(at(all.system.clone()), Some(r#"[{"type":"text","text":"s"}]"#));
+        assert_eq!(all.tool_schemas(body.as_bytes()), [r#"{"name":"a"}"#, r#"{"name":"b"}"#]);
+        let none = r#"{"messages":[],"system":null,"tools":null}"#;
+        let none = scan(none.as_bytes(), Format::Anthropic).unwrap();
+        assert_eq!((none.system, none.tools), (None, None));
+        let body = r#"{"input":"hello","previous_response_id":"r"}"#;
+        let all = scan(body.as_bytes(), Format::Responses).unwrap();
+        assert!(all.continued && all.list == (9..16) && all.messages[0].range == (9..16));
+        let body = r#"{"messages":[],"options":{"num_ctx":8192}}"#;
+        let all = scan(body.as_bytes(), Format::Ollama).unwrap();
+        assert_eq!(all.context_size, Some(8192));
     }
 
     #[test]

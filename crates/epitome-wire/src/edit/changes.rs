@@ -3,6 +3,7 @@
 //! Invariant: after `settle`, every message either goes whole or keeps something besides
 //! reasoning, and reasoning goes only with its message (hazard 7).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Body, Edit, EntryId, PartId, Role};
@@ -12,18 +13,18 @@ use crate::site::{Home, TextSite};
 use crate::{Document, Format, WireError};
 
 /// What happens to one message.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Change<'e> {
     /// It goes.
     pub(super) removed: bool,
     /// The parts that go.
     pub(super) dropped: BTreeSet<u32>,
     /// New texts by part.
-    pub(super) texts: BTreeMap<u32, &'e str>,
+    pub(super) texts: BTreeMap<u32, Cow<'e, str>>,
     /// Texts folded in at its front.
-    pub(super) before: Vec<&'e str>,
+    pub(super) before: Vec<Cow<'e, str>>,
     /// Texts folded in at its end.
-    pub(super) after: Vec<&'e str>,
+    pub(super) after: Vec<Cow<'e, str>>,
     /// The blocks that are tool results and must stay first.
     results: BTreeSet<usize>,
 }
@@ -47,6 +48,22 @@ pub(super) struct Changes<'e> {
 }
 
 impl Change<'_> {
+    /// The same, with texts of its own.
+    pub(super) fn into_owned(self) -> Change<'static> {
+        let owned = |texts: Vec<Cow<'_, str>>| -> Vec<Cow<'static, str>> {
+            texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect()
+        };
+        let texts = self.texts.into_iter();
+        Change {
+            texts: texts.map(|(part, text)| (part, Cow::Owned(text.into_owned()))).collect(),
+            before: owned(self.before),
+            after: owned(self.after),
+            removed: self.removed,
+            dropped: self.dropped,
+            results: self.results,
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.dropped.is_empty()
             && self.texts.is_empty()
@@ -89,7 +106,7 @@ impl<'e> Changes<'e> {
                     TextSite::Literal(_) | TextSite::Arguments { .. } => {}
                 }
                 let change = self.of(document, part.entry)?;
-                if change.texts.insert(part.part, text).is_some() {
+                if change.texts.insert(part.part, Cow::Borrowed(text)).is_some() {
                     return Err(refuse(*part, "two edits set its text"));
                 }
             }

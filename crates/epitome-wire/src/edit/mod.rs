@@ -4,6 +4,7 @@
 //! Called by `Document::edited`.
 
 mod changes;
+mod layout;
 mod order;
 mod patch;
 #[cfg(test)]
@@ -14,45 +15,41 @@ use epitome_types::{Edit, Role};
 use crate::json::{Span, escape_into, literal};
 use crate::site::{Content, Home, List, PartSite, Site, TextSite};
 use crate::{Document, Format, WireError};
-use changes::{Change, Changes};
-use order::Slot;
+use changes::Change;
+pub use layout::Layout;
 use patch::{Item, Patch, list, splice};
 
 /// The document's bytes with the edits made.
 pub(crate) fn apply(document: &Document<'_>, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
-    let mut changes = Changes::collect(document, edits)?;
-    changes.settle(document)?;
-    let slots = order::arrange(document, &mut changes);
+    Ok(write(document, &Layout::of(document, edits)?))
+}
 
+/// The document's bytes, laid out like this.
+pub(crate) fn write(document: &Document<'_>, layout: &Layout) -> Vec<u8> {
     let mut patches = Vec::new();
     // One text becomes a list where it is not the only message any more.
-    let listed = document.is_bare() && !matches!(slots.as_slice(), [Slot::Keep(_)]);
+    let listed = document.is_bare() && !matches!(layout.items.as_slice(), [Item::Keep(_)]);
     let whole = document.messages().span;
     let at = |at| move |with: &str| Patch { span: Span::new(at, at), with: with.to_owned() };
     let (front, end) = (at(whole.start), at(whole.end));
-    let kept = slots.iter().any(|slot| matches!(slot, Slot::Keep(_)));
+    let kept = layout.items.iter().any(|item| matches!(item, Item::Keep(_)));
     if listed {
         patches.push(front("["));
         patches.extend(kept.then(|| end(BARE.1)));
     }
-    let items = slots.into_iter().map(|slot| match slot {
-        Slot::Keep(place) => Item::Keep(place),
-        Slot::New { role, texts } => {
-            Item::New(message(document.format(), role, &texts.join(PARAGRAPH)))
-        }
-    });
-    list(document.text(), document.messages(), items, &mut patches);
+    list(document.text(), document.messages(), layout.items.iter().cloned(), &mut patches);
     if listed {
         patches.extend(kept.then(|| front(BARE.0)));
         patches.push(end("]"));
     }
-    for (site, change) in document.sites().iter().zip(&changes.messages) {
-        if !change.removed && !change.is_empty() {
-            Editor { text: document.text(), format: document.format(), site, change }
-                .patch(&mut patches);
-        }
+    let sites = layout.changes.iter();
+    for (site, change) in
+        sites.filter_map(|(at, change)| Some((document.sites().get(*at)?, change)))
+    {
+        Editor { text: document.text(), format: document.format(), site, change }
+            .patch(&mut patches);
     }
-    Ok(splice(document.text(), patches).into_bytes())
+    splice(document.text(), patches).into_bytes()
 }
 
 /// What stands between two texts that share a message.
@@ -231,7 +228,7 @@ impl Editor<'_> {
                     Some(Patch { span: inside, with: escaped(text) })
                 }
                 TextSite::Arguments { span, literal: false } => {
-                    Some(Patch { span, with: (*text).to_owned() })
+                    Some(Patch { span, with: text.clone().into_owned() })
                 }
             });
         }

@@ -3,6 +3,8 @@
 //! Invariant: kept messages keep their order; no text for the user stands next to a message of
 //! the user (SPEC 2.11, hazard 6). Neighbours are judged on what remains.
 
+use std::borrow::Cow;
+
 use epitome_types::Role;
 
 use super::changes::Changes;
@@ -17,7 +19,7 @@ pub(super) enum Slot<'e> {
         /// Its role.
         role: Role,
         /// Its texts, to be joined.
-        texts: Vec<&'e str>,
+        texts: Vec<Cow<'e, str>>,
     },
 }
 
@@ -55,9 +57,10 @@ fn sequence<'e>(document: &Document<'_>, changes: &Changes<'e>) -> Vec<Slot<'e>>
         for insert in changes.inserts.iter().filter(|insert| insert.before == place) {
             match slots.last_mut() {
                 Some(Slot::New { role: Role::User, texts }) if insert.role == Role::User => {
-                    texts.push(insert.text);
+                    texts.push(Cow::Borrowed(insert.text));
                 }
-                _ => slots.push(Slot::New { role: insert.role, texts: vec![insert.text] }),
+                _ => slots
+                    .push(Slot::New { role: insert.role, texts: vec![Cow::Borrowed(insert.text)] }),
             }
         }
         if changes.messages.get(place).is_some_and(|change| !change.removed) {

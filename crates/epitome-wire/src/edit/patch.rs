@@ -14,7 +14,7 @@ pub(super) struct Patch {
 }
 
 /// One item of an edited list, in the new order.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// The item that stood at this place; places only grow.
     Keep(usize),
