@@ -90,9 +90,8 @@ pub(crate) fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<V
     };
     let holder = |secret: &[u8]| {
         let secret = blake3::hash(secret);
-        // Hashes are compared in constant time, and all of them.
-        let found = tokens.iter().filter(|token| token.secret == secret);
-        found.map(|token| token.tenant.clone()).last()
+        // Hashes are compared in constant time.
+        tokens.iter().find(|token| token.secret == secret).map(|token| token.tenant.clone())
     };
     if let Some(token) = headers.get(&TOKEN) {
         return holder(token.as_bytes()).map(|tenant| Visitor { tenant, spent: false });

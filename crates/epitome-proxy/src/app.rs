@@ -7,8 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
+use bytes::Bytes;
+use epitome::{Answered, Ask, Sent};
+use epitome_wire::Answer;
 use http::StatusCode;
 use http::request::Parts;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::dump::{Dump, Dumped, Meta};
@@ -28,6 +32,7 @@ pub(crate) struct App {
     pub(crate) dump: Option<Arc<Dump>>,
     /// Requests that were skipped by a failure, one after the other.
     run: AtomicU32,
+    runtime: Handle,
     /// Whoever holds one of these has work to finish before the proxy has stopped.
     working: mpsc::Sender<()>,
 }
@@ -51,6 +56,7 @@ impl App {
             ledger: Arc::new(Ledger::new(terms, now())),
             dump: dump.transpose()?.map(Arc::new),
             run: AtomicU32::new(0),
+            runtime: Handle::current(),
             working,
             settings,
         })
@@ -87,9 +93,29 @@ impl App {
     /// Work that has to be finished before the proxy has stopped, off the threads that relay.
     pub(crate) fn work(&self, work: impl FnOnce() + Send + 'static) {
         let working = self.working.clone();
-        tokio::task::spawn_blocking(move || {
+        // An answer may be dropped when the runtime already ends, and then nothing is left to do.
+        self.runtime.spawn_blocking(move || {
             work();
             drop(working);
+        });
+    }
+
+    /// Tells the hub what came back for a prompt.
+    pub(crate) fn answered(&self, ask: Ask, sent: Sent, answer: Answer) {
+        let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
+        self.work(move || {
+            let error = answer.error.as_deref().unwrap_or_default();
+            let overflow = epitome_wire::overflow(400, error.as_bytes());
+            let Answer { usage, stop, mut messages, .. } = answer;
+            let message = messages.pop().map(Bytes::from);
+            let answered = Answered { usage: usage.unwrap_or_default(), message, stop };
+            runtime.block_on(async {
+                hub.answered(&sent, &answered).await;
+                // Too late for this prompt; the next one is made smaller.
+                if let Some(told) = overflow {
+                    hub.overflowed(&ask, &sent, told).await;
+                }
+            });
         });
     }
 

@@ -7,15 +7,13 @@ use http::HeaderMap;
 use http::header::USER_AGENT;
 use serde_json::Value;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, SMALL};
 
 /// The headers that name a session, the user's own first: Claude Code, Codex (twice), opencode.
 const LABELS: [&str; 5] =
     ["x-epitome-session", "x-claude-code-session-id", "session-id", "thread-id", "x-session-id"];
 /// A name that is longer is none.
 const LONGEST: usize = 128;
-/// A request for a title is never larger.
-const LARGEST: usize = 64 << 10;
 /// What Claude Code grants the answers of such requests, at most.
 const SHORT: u64 = 1024;
 
@@ -36,7 +34,7 @@ pub(crate) fn window(headers: &HeaderMap) -> Option<u64> {
 /// Whether a request is none of the conversation's turns: a probe of the quota, or a title. The
 /// client's own compaction is not one: it goes the way of the conversation that it ends.
 pub(crate) fn is_side_request(headers: &HeaderMap, facts: &Facts<'_>, body: &[u8]) -> bool {
-    if facts.has_tools() || body.len() > LARGEST {
+    if facts.has_tools() || body.len() > SMALL {
         return false;
     }
     if facts.max_tokens() == Some(1) {

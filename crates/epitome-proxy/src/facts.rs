@@ -1,11 +1,21 @@
 //! What the body of a request says about itself, besides its conversation.
 //!
-//! Invariant: read once and never written; a body that is not understood tells nothing. Called by
-//! `prepare`, on a thread that relays nothing.
+//! Invariant: read once and never written; a body that is not understood tells nothing. A large
+//! body is not parsed for it, since whoever makes the prompt does that anyway: what decides about
+//! it is searched for, and parsed where it is found. Called by `prepare`, on a thread that relays
+//! nothing.
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+
+/// Bodies up to this size are parsed whole.
+pub(crate) const SMALL: usize = 64 << 10;
+/// What a large body may say that leaves its conversation to the provider, and how large a window
+/// it asks for. A quotation mark within a text is escaped, so that no text holds one of these.
+const DECIDING: [&[u8]; 4] =
+    [b"\"previous_response_id\"", b"\"conversation\"", b"\"context_management\"", b"\"num_ctx\""];
 
 /// The top of a request's body.
 #[derive(Debug, Default, Deserialize)]
@@ -29,9 +39,12 @@ struct Options {
 }
 
 impl<'b> Facts<'b> {
-    /// What a body says; none where it is no JSON object of that shape.
+    /// What a body says; none where it is seen to be no JSON object of that shape.
     pub(crate) fn of(body: &'b [u8]) -> Option<Self> {
-        serde_json::from_slice(body).ok()
+        if body.len() <= SMALL || decides(body) {
+            return serde_json::from_slice(body).ok();
+        }
+        Some(Self { model: model(body), ..Self::default() })
     }
 
     /// The most that the answer may take, in tokens.
@@ -53,21 +66,7 @@ impl<'b> Facts<'b> {
     /// Whether the provider is asked to clear tool results by itself (hazard 27). Clearing its own
     /// thinking touches nothing that is ours.
     pub(crate) fn has_provider_edits(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Management {
-            #[serde(default)]
-            edits: Vec<Edit>,
-        }
-        #[derive(Deserialize)]
-        struct Edit {
-            r#type: String,
-        }
-        let Some(edits) = self.context_management else { return false };
-        match serde_json::from_str::<Management>(edits.get()) {
-            Ok(found) => found.edits.iter().any(|edit| !edit.r#type.starts_with("clear_thinking")),
-            // An edit that is not understood may be any.
-            Err(_) => edits.get() != "null",
-        }
+        self.context_management.is_some_and(|edits| clears(edits.get()))
     }
 
     /// The window that an Ollama model is told to run with, in tokens.
@@ -76,12 +75,58 @@ impl<'b> Facts<'b> {
     }
 }
 
+/// Whether edits that a provider is asked for clear more than its own thinking.
+fn clears(management: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Management {
+        #[serde(default)]
+        edits: Vec<Edit>,
+    }
+    #[derive(Deserialize)]
+    struct Edit {
+        r#type: String,
+    }
+    match serde_json::from_str::<Management>(management) {
+        Ok(found) => found.edits.iter().any(|edit| !edit.r#type.starts_with("clear_thinking")),
+        // An edit that is not understood may be any.
+        Err(_) => management != "null",
+    }
+}
+
+/// Whether a body may say something that decides about its conversation.
+fn decides(body: &[u8]) -> bool {
+    DECIDING.iter().any(|name| {
+        memmem::find_iter(body, name).any(|at| {
+            // The one that every request of a well-known client has is harmless.
+            let is_harmless = |value: &RawValue| {
+                value.get() == "null" || name.ends_with(b"management\"") && !clears(value.get())
+            };
+            !member::<&RawValue>(&body[at + name.len()..]).is_some_and(is_harmless)
+        })
+    })
+}
+
+/// The model that a body asks for first.
+fn model(body: &[u8]) -> Option<String> {
+    let name = b"\"model\"";
+    member(&body[memmem::find(body, name)? + name.len()..])
+}
+
+/// The value of a member, after its name.
+fn member<'b, T: Deserialize<'b>>(rest: &'b [u8]) -> Option<T> {
+    let value = rest.trim_ascii_start().strip_prefix(b":")?;
+    serde_json::Deserializer::from_slice(value).into_iter::<T>().next()?.ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Whether it is chained, is edited by the provider, and has tools; `max_tokens`; `num_ctx`.
+    type Read = (bool, bool, bool, Option<u64>, Option<u64>);
+
     #[track_caller]
-    fn check(body: &str, expected: Option<(bool, bool, bool, Option<u64>, Option<u64>)>) {
+    fn check(body: &str, expected: Option<Read>) {
         let found = Facts::of(body.as_bytes()).map(|facts| {
             let edits = facts.has_provider_edits();
             (facts.is_chained(), edits, facts.has_tools(), facts.max_tokens(), facts.num_ctx())
@@ -123,6 +168,30 @@ mod tests {
         ] {
             let body = format!(r#"{{"context_management":{management}}}"#);
             check(&body, Some((false, expected, false, None, None)));
+        }
+    }
+
+    #[test]
+    fn a_large_body_tells_the_same_of_what_decides() {
+        let text = r#"\"previous_response_id\":\"r\",\"context_management\":1 "#.repeat(2_000);
+        let harmless = r#""context_management":{"edits":[{"type":"clear_thinking_20251015"}]}"#;
+        for (members, chained, edits, parsed) in [
+            ("\"x\":1", false, false, false),
+            (harmless, false, false, false),
+            (r#""previous_response_id": null"#, false, false, false),
+            (r#""previous_response_id" : "r""#, true, false, true),
+            (r#""conversation":"c""#, true, false, true),
+            (r#""context_management":{"edits":[{"type":"clear_tool_uses_1"}]}"#, false, true, true),
+            (r#""tools":[{"previous_response_id":1}]"#, false, false, true),
+        ] {
+            let body = format!(
+                r#"{{"model":"m-1","messages":[{{"role":"user","content":"{text}"}}],{members}}}"#
+            );
+            assert!(body.len() > SMALL);
+            assert_eq!(decides(body.as_bytes()), parsed, "{members}");
+            let facts = Facts::of(body.as_bytes()).unwrap();
+            assert_eq!((facts.is_chained(), facts.has_provider_edits()), (chained, edits));
+            assert_eq!(facts.model.as_deref(), Some("m-1"));
         }
     }
 }

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use epitome::Sent;
 use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE, WWW_AUTHENTICATE,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE,
+    WWW_AUTHENTICATE,
 };
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
@@ -199,8 +200,7 @@ impl Call {
         if self.app.settings.shadow || self.route.task == Task::Count {
             return None;
         }
-        self.app.prepare.hub.overflowed(ask, sent, told).await;
-        let again = self.app.prepare.again(ask).await?;
+        let again = self.app.prepare.again(ask, sent, told).await?;
         if again.prompt.bytes == prepared.body {
             return None;
         }
@@ -220,10 +220,12 @@ impl Call {
         let (mut head, from) = answer.into_parts();
         self.dump(came, &prepared, head.status);
         head.headers = headers::downward(head.headers);
-        let sent = prepared.made.map(|(_, sent)| sent);
-        tell(&mut head.headers, sent.as_ref(), prepared.skip);
+        tell(&mut head.headers, prepared.made.as_ref().map(|(_, sent)| sent), prepared.skip);
         let line = line.answered(head.status, self.app.now());
-        let tee = Tee::new(Arc::clone(&self.app), self.route.dialect, &head.headers, sent, line);
+        let encoding = head.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
+        let plain = encoding.is_none_or(|encoding| encoding.eq_ignore_ascii_case(b"identity"));
+        let format = self.route.dialect.format();
+        let tee = Tee::new(Arc::clone(&self.app), prepared, format, plain, line);
         let (dialect, upstream) = (self.route.dialect, self.upstream.to_string());
         let relay = Relay::answer(from, &head.headers, dialect, upstream, Box::new(tee));
         Response::from_parts(head, Outflow::Relayed(relay))

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Ask, Format, Hub, Sent};
+use epitome::{Ask, Error, Hub, Sent};
+use epitome_types::Overflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -89,7 +90,9 @@ impl Prepare {
         side |= came.task == Task::Count;
         let told: Option<&Told> = told.get();
         let made = match (made, told, skip) {
-            (None, Some(told), Some(skip)) if skip.is_failure() => self.look(&told.ask).await,
+            (None, Some(told), Some(Skip::Deadline | Skip::Failed | Skip::Panicked)) => {
+                self.look(&told.ask).await
+            }
             (made, ..) => made,
         };
         let (body, payload) = match &made {
@@ -108,9 +111,14 @@ impl Prepare {
     }
 
     /// The prompt again, once its provider refused it as too long.
-    pub(crate) async fn again(&self, ask: &Ask) -> Option<Sent> {
-        let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
-        let made = move || Handle::current().block_on(hub.prompt(&ask));
+    pub(crate) async fn again(&self, ask: &Ask, sent: &Sent, told: Overflow) -> Option<Sent> {
+        let (hub, ask, sent) = (Arc::clone(&self.hub), ask.clone(), sent.clone());
+        let made = move || {
+            Handle::current().block_on(async {
+                hub.overflowed(&ask, &sent, told).await;
+                hub.prompt(&ask).await
+            })
+        };
         match self.bounded(made).await {
             Ok(Ok(sent)) => Some(sent),
             Ok(Err(error)) => {
@@ -150,16 +158,10 @@ impl Prepare {
             Err(Undecoded::Unreadable) => return Outcome::Passed(Skip::Unreadable),
         };
         let Some(facts) = Facts::of(&body) else { return Outcome::Passed(Skip::Unreadable) };
-        let format = match came.dialect {
-            Dialect::Messages => Format::Anthropic,
-            Dialect::Chat => Format::OpenAi,
-            Dialect::Responses => Format::Responses,
-            Dialect::Ollama => Format::Ollama,
-        };
         let told = told.get_or_init(|| Told {
             ask: Ask {
                 bytes: body.clone(),
-                format,
+                format: came.dialect.format(),
                 tenant: came.tenant.clone(),
                 label: clients::label(&came.headers),
                 window: clients::window(&came.headers).or_else(|| facts.num_ctx()),
@@ -182,6 +184,10 @@ impl Prepare {
         };
         match made {
             Ok(sent) => Outcome::Made(Box::new(sent)),
+            Err(Error::Input(error)) => {
+                tracing::warn!(%error, "a request cannot be read");
+                Outcome::Passed(Skip::Unreadable)
+            }
             Err(error) => {
                 tracing::warn!(%error, "no prompt could be made");
                 Outcome::Passed(Skip::Failed)

@@ -3,6 +3,7 @@
 //! Invariant: pure, and decided by method, path and header names alone, so that a body never
 //! chooses who is shown a credential. Called by the server, once per request.
 
+use epitome::Format;
 use http::{HeaderMap, Method};
 
 /// An API, and with it the upstream that may see a request's credentials.
@@ -41,6 +42,16 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
+    /// The format of its conversations.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Dialect::Messages => Format::Anthropic,
+            Dialect::Chat => Format::OpenAi,
+            Dialect::Responses => Format::Responses,
+            Dialect::Ollama => Format::Ollama,
+        }
+    }
+
     /// How errors are worded for a client of an API that asked for something else.
     pub(crate) fn of(api: Api) -> Self {
         match api {

@@ -77,7 +77,7 @@ impl Relay {
         let is_stream =
             kind.starts_with(b"text/event-stream") || kind.starts_with(b"application/x-ndjson");
         let can_end = is_stream && !headers.contains_key(CONTENT_LENGTH);
-        let words = can_end.then(|| Words { dialect, upstream, last: *b"\n\n" });
+        let words = can_end.then_some(Words { dialect, upstream, last: *b"\n\n" });
         let mut relay = Self::new(from);
         (relay.words, relay.listener) = (words, Some(listener));
         relay

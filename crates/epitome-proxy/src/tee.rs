@@ -3,18 +3,19 @@
 //! Invariant: it only listens. A fault in it ends the listening and nothing else; what it holds of
 //! an answer is bounded. Called by `handler` and, chunk by chunk, by `stream`.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use epitome::Sent;
+use epitome::{Ask, Format, Sent};
+use epitome_wire::Reply;
 use http::StatusCode;
-use http::header::HeaderMap;
 
 use crate::app::App;
 use crate::ledger::{Acts, Exchange};
 use crate::prepare::Prepared;
-use crate::route::{Dialect, Route};
+use crate::route::Route;
 use crate::stream::Listener;
 
 /// A request's line in the ledger, while it is being written.
@@ -66,8 +67,7 @@ impl Line {
             "local" => prompt.session.clone(),
             _ => format!("{tenant}/{}", prompt.session),
         });
-        line.sent = prompt.by;
-        line.raw = prompt.by;
+        [line.raw, line.sent] = prompt.by;
         line.acts = Acts::of(&prompt.events);
     }
 
@@ -93,29 +93,51 @@ fn since(earlier: SystemTime, later: SystemTime) -> std::time::Duration {
 /// Listens to an answer of the model.
 pub(crate) struct Tee {
     app: Arc<App>,
-    sent: Option<Sent>,
+    /// None where the answer cannot be read, or what reads it failed.
+    reply: Option<Reply>,
+    /// What the answer is for, where the journal wants it.
+    made: Option<(Ask, Sent)>,
     line: Option<Line>,
 }
 
 impl Tee {
     pub(crate) fn new(
         app: Arc<App>,
-        _dialect: Dialect,
-        _headers: &HeaderMap,
-        sent: Option<Sent>,
+        prepared: Prepared,
+        format: Format,
+        plain: bool,
         line: Line,
     ) -> Self {
-        Self { app, sent, line: Some(line) }
+        // Where a prompt could not be made, its history is not in the journal either.
+        let made = prepared.made.filter(|_| prepared.skip.is_none());
+        Self { app, reply: plain.then(|| Reply::new(format)), made, line: Some(line) }
+    }
+
+    /// Does something with what reads the answer; a fault in that is its end.
+    fn with<T>(&mut self, work: impl FnOnce(Reply) -> T) -> Option<T> {
+        let reply = self.reply.take()?;
+        let done = panic::catch_unwind(AssertUnwindSafe(|| work(reply)));
+        done.inspect_err(|_| tracing::error!("an answer cannot be listened to")).ok()
     }
 }
 
 impl Listener for Tee {
-    fn heard(&mut self, _bytes: &Bytes) {}
+    fn heard(&mut self, bytes: &Bytes) {
+        self.reply = self.with(|mut reply| {
+            reply.hear(bytes);
+            reply
+        });
+    }
 
-    fn ended(&mut self, _whole: bool) {
-        let Some(Line(line)) = self.line.take() else { return };
-        self.sent = None;
-        let now = self.app.now();
-        self.app.put(&Exchange { ended: now, ..line });
+    fn ended(&mut self, whole: bool) {
+        let Some(Line(mut line)) = self.line.take() else { return };
+        let answer = self.with(Reply::end).unwrap_or_default();
+        tracing::debug!(whole, complete = answer.complete, "an answer ended");
+        line.usage = answer.usage;
+        line.ended = self.app.now();
+        self.app.put(&line);
+        if let Some((ask, sent)) = self.made.take() {
+            self.app.answered(ask, sent, answer);
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! The proxy over real sockets: what an upstream sees, and what comes back.
 
+#[cfg(test)]
 mod lab;
+#[cfg(test)]
 mod pass;
+#[cfg(test)]
 mod refuse;
+#[cfg(test)]
 mod stream;
+#[cfg(test)]
 mod talk;
