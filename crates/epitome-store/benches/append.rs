@@ -13,8 +13,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
-use epitome_kernel::{Batch, Journal, Said};
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, Usage};
+use epitome_kernel::{Answered, Batch, Journal, Said};
 use epitome_store::{Durability, Sqlite};
 
 /// Bytes of a message.
@@ -40,6 +40,20 @@ fn next(after: Chain, place: u32) -> Batch {
     Batch { after, said: vec![said], at: "2026-01-01T00:00:00Z".into(), ..Batch::default() }
 }
 
+/// What is answered to it.
+fn answer(batch: &Batch) -> Answered {
+    let said = &batch.said[0];
+    Answered {
+        after: said.chain,
+        key: Some(said.key),
+        bytes: said.bytes.clone(),
+        text: said.text,
+        usage: Usage::default(),
+        stop: None,
+        at: batch.at.clone(),
+    }
+}
+
 fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
@@ -60,7 +74,7 @@ fn ratio() {
     let full = Sqlite::open_with(&folder.path().join("full.db"), Durability::Full).unwrap();
     let mut plain = File::create(folder.path().join("plain.jsonl")).unwrap();
     let mut chain = Chain::default();
-    let mut times: [Vec<Duration>; 3] = <_>::default();
+    let mut times: [Vec<Duration>; 4] = <_>::default();
     for place in 0..u32::try_from(ROUNDS).unwrap() {
         let batch = next(chain, place);
         chain = batch.said[0].chain;
@@ -70,12 +84,15 @@ fn ratio() {
             plain.sync_data().unwrap();
         }));
         times[1].push(timed(|| normal.append("local", "one", &batch).unwrap()));
+        let answer = answer(&batch);
+        times[3].push(timed(|| normal.answered("local", "one", &answer).unwrap()));
         times[2].push(timed(|| full.append("local", "one", &batch).unwrap()));
     }
-    let [plain, normal, full] = times;
+    let [plain, normal, full, answered] = times;
     let least = shown("file + fdatasync", plain, None);
     shown("append, durability normal", normal, Some(least));
     shown("append, durability full", full, Some(least));
+    shown("answered, durability normal", answered, Some(least));
 }
 
 fn append(criterion: &mut Criterion) {
