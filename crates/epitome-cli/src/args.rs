@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, pin, policy, recall, replay, scan,
-    session, snapshot, status, text, trust,
+    ab, completions, compress, config, diff, doctor, files, pin, policy, recall, replay, run, scan,
+    serve, session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -25,6 +25,8 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
+    Run(Box<run::Args>),
+    Serve(Box<serve::Args>),
     Compress(compress::Args),
     Replay(Box<replay::Args>),
     Scan(scan::Args),

@@ -1,7 +1,8 @@
 //! What ends the program early, and the exit code that says whose move it is.
 //!
 //! Invariant: the codes are a contract with scripts: 1 internal fault, 2 usage or an output that
-//! cannot be written, 3 input that cannot be read, 4 it cannot fit, 6 a check found something.
+//! cannot be written, 3 input that cannot be read, 4 it cannot fit, 5 the proxy cannot start, 6 a
+//! check found something.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -16,6 +17,7 @@ const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
 const UNREADABLE: u8 = 3;
 const CANNOT_FIT: u8 = 4;
+const UNAVAILABLE: u8 = 5;
 const FOUND: u8 = 6;
 
 /// One line for people, and a code for scripts.
@@ -23,32 +25,58 @@ const FOUND: u8 = 6;
 pub(crate) struct Fault {
     code: u8,
     line: String,
+    /// Whether it is that of a client that `run` was to start.
+    client: bool,
 }
 
 impl Fault {
+    fn new(code: u8, line: impl Display) -> Self {
+        Self { code, line: line.to_string(), client: false }
+    }
+
     /// The arguments make no sense, or name an output that cannot be written.
     pub(crate) fn usage(line: impl Display) -> Self {
-        Self { code: USAGE, line: line.to_string() }
+        Self::new(USAGE, line)
     }
 
     /// The input cannot be read.
     pub(crate) fn unreadable(line: impl Display) -> Self {
-        Self { code: UNREADABLE, line: line.to_string() }
+        Self::new(UNREADABLE, line)
     }
 
     /// This program is at fault.
     pub(crate) fn internal(line: impl Display) -> Self {
-        Self { code: INTERNAL, line: line.to_string() }
+        Self::new(INTERNAL, line)
     }
 
     /// What cannot shrink is larger than its limit.
     pub(crate) fn cannot_fit(line: impl Display) -> Self {
-        Self { code: CANNOT_FIT, line: line.to_string() }
+        Self::new(CANNOT_FIT, line)
+    }
+
+    /// The proxy cannot start.
+    pub(crate) fn unavailable(line: impl Display) -> Self {
+        Self::new(UNAVAILABLE, line)
+    }
+
+    /// What was wrong when the proxy was to start.
+    pub(crate) fn at_start(self) -> Self {
+        Self { code: UNAVAILABLE, line: format!("the proxy cannot start: {}", self.line), ..self }
+    }
+
+    /// The client cannot be started.
+    pub(crate) fn of_client(line: impl Display) -> Self {
+        Self { client: true, ..Self::usage(line) }
+    }
+
+    /// Whether it is the client that cannot be started.
+    pub(crate) fn is_of_the_client(&self) -> bool {
+        self.client
     }
 
     /// A check found something.
     pub(crate) fn found(line: impl Display) -> Self {
-        Self { code: FOUND, line: line.to_string() }
+        Self::new(FOUND, line)
     }
 
     /// What the compression of `input` ended with.

@@ -3,10 +3,10 @@
 //! Invariant: no input larger than allowed is held in memory, and an output file is the old one or
 //! the whole new one, never a part. All file access of the command is here.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -142,6 +142,25 @@ pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), Fault> {
     let mut before = Vec::new();
     file.read_to_end(&mut before).map_err(|error| unwritable(path, &error))?;
     Ok((before, file))
+}
+
+/// A log to add lines to, readable by its owner only; one that is larger than `largest` bytes is put
+/// aside first.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn log(path: &Path, largest: u64) -> Result<File, Fault> {
+    let opened = || {
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        if fs::metadata(path).is_ok_and(|about| about.len() > largest) {
+            fs::rename(path, path.with_extension("log.old"))?;
+        }
+        OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    };
+    opened().map_err(|error| unwritable(path, &error))
 }
 
 /// Removes a store and what stands beside it, where there is one.

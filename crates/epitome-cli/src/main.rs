@@ -23,11 +23,14 @@ mod past;
 mod pin;
 mod plan;
 mod policy;
+mod proxy;
 mod recall;
 mod replay;
 mod report;
+mod run;
 mod scan;
 mod screen;
+mod serve;
 mod session;
 mod settings;
 mod snapshot;
@@ -41,7 +44,10 @@ use std::process::ExitCode;
 use args::Verb;
 
 fn main() -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
     let done = args::parse().and_then(|verb| match verb {
+        Some(Verb::Run(args)) => run::run(&args).map(|ended| code = ended.into()),
+        Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Compress(args)) => compress::run(&args),
         Some(Verb::Replay(args)) => replay::run(&args),
         Some(Verb::Scan(args)) => scan::run(&args),
@@ -61,7 +67,7 @@ fn main() -> ExitCode {
         None => Ok(()),
     });
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => code,
         Err(fault) => fault.report(),
     }
 }

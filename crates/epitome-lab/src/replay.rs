@@ -217,7 +217,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             status: sent.status.and_then(|status| status.text),
             events: sent.events,
             refused: None,
-            by: sent.by,
+            by: sent.by[1],
         })
     }
 

@@ -1,0 +1,104 @@
+//! The flags of a proxy.
+//!
+//! Invariant: each stands for a key of the configuration.
+
+use std::path::PathBuf;
+
+use epitome::{Config, Sources};
+
+use crate::fault::Fault;
+use crate::flags::WindowFlags;
+use crate::settings::{self, ProfileFlags};
+
+/// Where requests go, and how they are compressed.
+#[derive(clap::Args)]
+pub(crate) struct ProxyFlags {
+    /// Where requests to Anthropic's API go [default: as configured, or https://api.anthropic.com]
+    #[arg(long, value_name = "URL")]
+    anthropic_upstream: Option<String>,
+    /// Where requests to OpenAI's API go, or to one that is compatible with it [default: as
+    /// configured, or https://api.openai.com]
+    #[arg(long, value_name = "URL")]
+    openai_upstream: Option<String>,
+    /// Where requests to Ollama's API go [default: as configured, or http://127.0.0.1:11434]
+    #[arg(long, value_name = "URL")]
+    ollama_upstream: Option<String>,
+    /// Makes and figures prompts, and sends what came
+    #[arg(long)]
+    shadow: bool,
+    /// Writes each request as it came and as it was sent into a folder
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+    /// The folder that the client works in, for files with what leaves its prompt
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The store [default: as configured, or epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    profile: ProfileFlags,
+    #[command(flatten)]
+    window: WindowFlags,
+    /// The mode that policies are told of: developer, planning, whatever they know
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// Counts tokens as this model does, whichever a request names
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Says nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Says more
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+impl ProxyFlags {
+    /// The configuration with these flags, and with what `set` adds.
+    pub(crate) fn config(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
+        let address = |sources: Sources, flag, key, value: &Option<String>| match value {
+            Some(value) => sources.flag(flag, key, value.as_str()),
+            None => sources,
+        };
+        let upstreams = [
+            ("--anthropic-upstream", "proxy.anthropic_upstream", &self.anthropic_upstream),
+            ("--openai-upstream", "proxy.openai_upstream", &self.openai_upstream),
+            ("--ollama-upstream", "proxy.ollama_upstream", &self.ollama_upstream),
+        ];
+        let folders = [
+            ("--dump", "proxy.dump", &self.dump),
+            ("--workspace", "proxy.workspace", &self.workspace),
+            ("--store", "store", &self.store),
+        ];
+        self.profile.load(|sources| {
+            let sources = upstreams
+                .into_iter()
+                .fold(sources, |sources, (flag, key, value)| address(sources, flag, key, value));
+            let sources = folders.into_iter().fold(sources, |sources, (flag, key, value)| {
+                settings::path(sources, flag, key, value.as_deref())
+            });
+            let sources = match self.shadow {
+                true => sources.flag("--shadow", "proxy.shadow", true),
+                false => sources,
+            };
+            let sources = self.window.set(sources);
+            let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
+            set(settings::text(sources, "--model", "model", self.model.as_deref()))
+        })
+    }
+
+    /// The flag that names an upstream, where it was given.
+    pub(crate) fn upstream(&self, flag: &str) -> bool {
+        match flag {
+            "--anthropic-upstream" => self.anthropic_upstream.is_some(),
+            "--openai-upstream" => self.openai_upstream.is_some(),
+            "--ollama-upstream" => self.ollama_upstream.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What has to be added to another command so that it means the same store.
+    pub(crate) fn flag(&self) -> String {
+        self.store.as_ref().map(|path| format!(" --store {}", path.display())).unwrap_or_default()
+    }
+}

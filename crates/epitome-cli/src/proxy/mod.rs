@@ -1,0 +1,23 @@
+//! What `serve` and `run` share: flags, the proxy's settings, its log.
+//!
+//! Invariant: a proxy that cannot start says so before anything depends on it.
+
+mod flags;
+mod log;
+mod start;
+
+pub(crate) use flags::ProxyFlags;
+pub(crate) use log::{to_file, to_stderr};
+pub(crate) use start::{Given, prepared};
+
+use std::time::Duration;
+
+use crate::fault::Fault;
+
+/// How long streams may go on once the proxy is told to stop.
+pub(crate) const FINISH: Duration = Duration::from_secs(30);
+
+/// The runtime that a proxy runs on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Fault::internal)
+}

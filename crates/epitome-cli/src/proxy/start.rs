@@ -1,0 +1,78 @@
+//! From the configuration to the settings of a proxy.
+//!
+//! Invariant: whatever is wrong is found before the proxy listens: the profile's policies run, the
+//! store opens, every address can be read.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use epitome::{Compressor, Config, Counter, Folder, Hub, ProxyTable, Sqlite, VocabularyCounter};
+use epitome_lab::Prices;
+use epitome_proxy::{Settings, Upstreams, Url};
+
+use crate::fault::Fault;
+use crate::journal::store_path;
+use crate::settings;
+
+/// What tokens cost. There is one proxy in a process.
+static PRICES: OnceLock<Prices> = OnceLock::new();
+
+/// What takes the place of the configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Given<'a> {
+    /// The folder that the client works in, where none is named.
+    pub(crate) workspace: Option<&'a Path>,
+}
+
+/// The settings of a proxy, but for where it listens.
+pub(crate) fn prepared(
+    config: &Config,
+    table: &ProxyTable,
+    given: &Given<'_>,
+) -> Result<Settings, Fault> {
+    let profile = settings::permitted(config.chosen()?)?;
+    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    profile.load(&counter)?;
+    let store = Sqlite::open_with(&store_path(None, config)?, config.durability());
+    let store = Arc::new(store.map_err(Fault::of_output)?);
+    drop(PRICES.set(settings::prices(config)?));
+
+    let cache = profile.cache_prices();
+    let workspace = table.workspace.as_deref().or(given.workspace).map(Folder::new);
+    let hub = Hub::new(store, move || {
+        let builder = Compressor::builder().profile(profile.clone()).watch();
+        match &workspace {
+            Some(workspace) => builder.workspace(workspace.clone()),
+            None => builder,
+        }
+    });
+    let mut settings = Settings::new(Arc::new(hub));
+    settings.upstreams = upstreams(table)?;
+    settings.shadow = table.shadow;
+    settings.dump.clone_from(&table.dump);
+    settings.terms.cache = cache;
+    settings.terms.price = price;
+    Ok(settings)
+}
+
+/// Where requests go.
+fn upstreams(table: &ProxyTable) -> Result<Upstreams, Fault> {
+    let url = |key: &str, address: &str| match address {
+        "" => Ok(None),
+        _ => {
+            let url = address.parse::<Url>();
+            url.map(Some).map_err(|error| Fault::usage(format!("proxy.{key}: {error}")))
+        }
+    };
+    Ok(Upstreams {
+        anthropic: url("anthropic_upstream", &table.anthropic_upstream)?,
+        openai: url("openai_upstream", &table.openai_upstream)?,
+        ollama: url("ollama_upstream", &table.ollama_upstream)?,
+    })
+}
+
+/// US dollars for a million tokens, of the models that the table names.
+fn price(model: &str) -> Option<f64> {
+    let quote = PRICES.get()?.of(Some(model));
+    quote.entry.map(|_| quote.price.input)
+}

@@ -1,0 +1,347 @@
+//! What is known of each client: how it is told for one run where to send its requests, and what
+//! it was told before.
+//!
+//! Invariant: pure, and nothing of it lasts: variables and arguments of one process. What the user
+//! had set becomes the upstream, so that a client reaches the provider that it would have reached
+//! without us. Called by `run`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{codex, opencode};
+
+/// Stands in variables and arguments for the address of the proxy.
+pub(super) const PROXY: &str = "{proxy}";
+
+/// An API, and with it an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Api {
+    Anthropic,
+    OpenAi,
+    Ollama,
+}
+
+/// What is asked of the machine, so that the table can be tested without one.
+pub(super) trait Surroundings {
+    /// A variable of the environment.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The text of a file.
+    fn file(&self, path: &Path) -> Option<String>;
+    /// The folder that the client will work in.
+    fn folder(&self) -> &Path;
+
+    /// A folder that a variable names, or that stands in the user's own.
+    fn home(&self, variable: &str, usual: &str) -> PathBuf {
+        let named = self.variable(variable).map(PathBuf::from);
+        named
+            .unwrap_or_else(|| PathBuf::from(self.variable("HOME").unwrap_or_default()).join(usual))
+    }
+}
+
+/// How a client is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Way {
+    /// Where its requests went until now, in place of what is configured: what says so, and the
+    /// address.
+    pub(super) upstreams: BTreeMap<Api, (String, String)>,
+    /// Variables of its process.
+    pub(super) variables: Vec<(&'static str, String)>,
+    /// Arguments before its own.
+    pub(super) arguments: Vec<String>,
+    /// Why the proxy would see nothing of it.
+    pub(super) past: Option<String>,
+}
+
+impl Way {
+    /// Past the proxy, and why.
+    fn past(why: impl Into<String>) -> Self {
+        Self { past: Some(why.into()), ..Self::default() }
+    }
+
+    /// The address that a client is given which goes on with paths like `/chat/completions`. An
+    /// upstream whose own address ends in no version is spoken to without one.
+    pub(super) fn versioned(&self, api: Api) -> String {
+        let plain = self.upstreams.get(&api).is_some_and(|(_, address)| {
+            let address = address.trim_end_matches('/');
+            !address.ends_with("/v1") && !is_bare(address)
+        });
+        if plain { PROXY.to_owned() } else { format!("{PROXY}/v1") }
+    }
+
+    /// With what a variable says taken for an API's upstream.
+    fn known(&mut self, api: Api, variable: &str, around: &dyn Surroundings) {
+        let said = around.variable(variable).filter(|address| !address.trim().is_empty());
+        if let Some(said) = said {
+            let address = if api == Api::Ollama { ollama(&said) } else { said };
+            self.upstreams.entry(api).or_insert((variable.to_owned(), address));
+        }
+    }
+
+    /// The variables by which all kinds of clients are told of an API.
+    fn told(&mut self, api: Api, around: &dyn Surroundings) {
+        let names: [&'static str; 2] = match api {
+            Api::Anthropic => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"],
+            Api::OpenAi => ["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+            Api::Ollama => ["OLLAMA_HOST", "OLLAMA_API_BASE"],
+        };
+        names.iter().for_each(|name| self.known(api, name, around));
+        let address = match api {
+            Api::OpenAi => self.versioned(api),
+            _ => PROXY.to_owned(),
+        };
+        self.variables.extend(names.map(|name| (name, address.clone())));
+    }
+}
+
+/// How a command is started.
+///
+/// # Errors
+///
+/// When what the user set for it cannot be read.
+pub(super) fn way(
+    program: &str,
+    arguments: &[String],
+    around: &dyn Surroundings,
+) -> Result<Way, String> {
+    let name = Path::new(program).file_stem().and_then(|name| name.to_str()).unwrap_or(program);
+    match name {
+        "claude" => claude(arguments, around),
+        "codex" => codex::way(arguments, around),
+        "opencode" => opencode::way(arguments, around),
+        "gemini" => Ok(Way::past("gemini speaks an API that Epitome does not read")),
+        "qwen" => Ok(told(&[Api::OpenAi], around)),
+        "ollama" if arguments.first().is_some_and(|verb| verb == "serve") => {
+            Ok(Way::past("`ollama serve` is a provider; run a client of it"))
+        }
+        "ollama" => Ok(told(&[Api::Ollama], around)),
+        _ => Ok(told(&[Api::Anthropic, Api::OpenAi, Api::Ollama], around)),
+    }
+}
+
+fn told(apis: &[Api], around: &dyn Surroundings) -> Way {
+    let mut way = Way::default();
+    apis.iter().for_each(|api| way.told(*api, around));
+    way
+}
+
+/// Claude Code. Its settings files set variables over those of its process, and only its flag
+/// `--settings` is stronger than they.
+fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String> {
+    const ADDRESS: &str = "ANTHROPIC_BASE_URL";
+    const ELSEWHERE: [&str; 3] =
+        ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+    let own = around.home("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
+    let project = around.folder().join(".claude");
+    let files = [project.join("settings.local.json"), project.join("settings.json"), own];
+    let mut settings = Vec::new();
+    for file in files {
+        let Some(text) = around.file(&file) else { continue };
+        let read: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|error| format!("{}: is no JSON: {error}", file.display()))?;
+        settings.push((file, read));
+    }
+    let said = |name: &str| {
+        let found = settings.iter().find_map(|(file, read)| {
+            Some((file.display().to_string(), read["env"][name].as_str()?.to_owned()))
+        });
+        found.filter(|(_, value)| !value.is_empty())
+    };
+    let is_on = |value: String| !["", "0", "false"].contains(&&*value.to_ascii_lowercase());
+    let on = |name: &&&str| {
+        let value = said(name).map(|(_, value)| value).or_else(|| around.variable(name));
+        value.is_some_and(is_on)
+    };
+    if let Some(name) = ELSEWHERE.iter().find(on) {
+        return Ok(Way::past(format!(
+            "{name} sends Claude Code to an API that Epitome does not read"
+        )));
+    }
+    let mut way = Way::default();
+    if let Some((file, address)) = said(ADDRESS) {
+        if arguments.iter().any(|argument| argument.starts_with("--settings")) {
+            return Err(format!(
+                "{file} sets {ADDRESS}, and only `--settings` could say otherwise, which you give \
+                 yourself: put `\"env\": {{\"{ADDRESS}\": \"\"}}` into yours, or take it out there"
+            ));
+        }
+        way.upstreams.insert(Api::Anthropic, (file, address));
+        let over = serde_json::json!({ "env": { ADDRESS: PROXY } });
+        way.arguments = vec!["--settings".to_owned(), over.to_string()];
+    }
+    way.known(Api::Anthropic, ADDRESS, around);
+    way.variables.push((ADDRESS, PROXY.to_owned()));
+    // It finds its tools by search where it knows the provider's address, and we hide that.
+    let usual = way.upstreams.is_empty() && said("ENABLE_TOOL_SEARCH").is_none();
+    if usual && around.variable("ENABLE_TOOL_SEARCH").is_none() {
+        way.variables.push(("ENABLE_TOOL_SEARCH", "true".to_owned()));
+    }
+    Ok(way)
+}
+
+/// An address of Ollama, as its variable is read: a host, a port, both, or all of it. A server that
+/// listens everywhere is reached on this machine.
+fn ollama(said: &str) -> String {
+    let (scheme, rest) = said.trim().split_once("://").unwrap_or(("http", said.trim()));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
+        _ => (host, ""),
+    };
+    let name = if ["", "0.0.0.0", "[::]"].contains(&name) { "127.0.0.1" } else { name };
+    let usual = match scheme {
+        "https" => "443",
+        _ if said.contains("://") => "80",
+        _ => "11434",
+    };
+    let port = if port.is_empty() { usual } else { port };
+    format!("{scheme}://{name}:{port}/{path}").trim_end_matches('/').to_owned()
+}
+
+/// Whether an address is a host without a path.
+fn is_bare(address: &str) -> bool {
+    address.split_once("://").is_none_or(|(_, rest)| !rest.contains('/'))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A machine of the test's own.
+    #[derive(Default)]
+    pub(in super::super) struct Machine {
+        pub(in super::super) variables: Vec<(&'static str, &'static str)>,
+        pub(in super::super) files: Vec<(&'static str, &'static str)>,
+    }
+
+    impl Surroundings for Machine {
+        fn variable(&self, name: &str) -> Option<String> {
+            let found = self.variables.iter().find(|(known, _)| *known == name);
+            let home = ("HOME", "/srv/home");
+            found.or((name == home.0).then_some(&home)).map(|(_, value)| (*value).to_owned())
+        }
+
+        fn file(&self, path: &Path) -> Option<String> {
+            let found = self.files.iter().find(|(known, _)| Path::new(known) == path);
+            found.map(|(_, text)| (*text).to_owned())
+        }
+
+        fn folder(&self) -> &Path {
+            Path::new("/srv/project")
+        }
+    }
+
+    impl Machine {
+        pub(in super::super) fn way(&self, command: &str) -> Way {
+            let words: Vec<_> = command.split(' ').map(str::to_owned).collect();
+            way(&words[0], &words[1..], self).unwrap()
+        }
+    }
+
+    fn variables(way: &Way) -> Vec<String> {
+        way.variables.iter().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    #[track_caller]
+    fn check(machine: &Machine, command: &str, told: &[&str], upstreams: &[(Api, &str)]) {
+        let way = machine.way(command);
+        assert_eq!(variables(&way), told, "{command}");
+        let found: Vec<_> =
+            way.upstreams.iter().map(|(api, (_, address))| (*api, address.as_str())).collect();
+        assert_eq!(found, upstreams, "{command}");
+    }
+
+    #[test]
+    fn each_client_is_told_in_its_own_way() {
+        let machine = Machine::default();
+        let claude = ["ANTHROPIC_BASE_URL={proxy}", "ENABLE_TOOL_SEARCH=true"];
+        check(&machine, "claude", &claude, &[]);
+        check(&machine, "/usr/local/bin/claude -p hello", &claude, &[]);
+        let openai = ["OPENAI_BASE_URL={proxy}/v1", "OPENAI_API_BASE={proxy}/v1"];
+        check(&machine, "qwen", &openai, &[]);
+        let ollama = ["OLLAMA_HOST={proxy}", "OLLAMA_API_BASE={proxy}"];
+        check(&machine, "ollama run llama3", &ollama, &[]);
+        let anthropic = ["ANTHROPIC_BASE_URL={proxy}", "ANTHROPIC_API_BASE={proxy}"];
+        let all = [&anthropic[..], &openai, &ollama].concat();
+        for command in ["aider", "llm hello", "python agent.py", "bash"] {
+            check(&machine, command, &all, &[]);
+        }
+    }
+
+    #[test]
+    fn what_was_set_becomes_the_upstream() {
+        let machine = Machine {
+            variables: vec![
+                ("ANTHROPIC_BASE_URL", "https://gateway.example/anthropic"),
+                ("OPENAI_API_BASE", "https://router.example/api/v1"),
+                ("OLLAMA_HOST", "0.0.0.0"),
+            ],
+            ..Machine::default()
+        };
+        let upstreams = [
+            (Api::Anthropic, "https://gateway.example/anthropic"),
+            (Api::OpenAi, "https://router.example/api/v1"),
+            (Api::Ollama, "http://127.0.0.1:11434"),
+        ];
+        check(&machine, "claude", &["ANTHROPIC_BASE_URL={proxy}"], &upstreams[..1]);
+        let openai = ["OPENAI_BASE_URL={proxy}/v1", "OPENAI_API_BASE={proxy}/v1"];
+        check(&machine, "qwen", &openai, &upstreams[1..2]);
+        assert_eq!(machine.way("llm").upstreams.len(), 3);
+        // An address without a version is spoken to without one.
+        let plain = Machine {
+            variables: vec![("OPENAI_BASE_URL", "https://x.example/openai/")],
+            ..Machine::default()
+        };
+        let openai = ["OPENAI_BASE_URL={proxy}", "OPENAI_API_BASE={proxy}"];
+        check(&plain, "qwen", &openai, &[(Api::OpenAi, "https://x.example/openai/")]);
+    }
+
+    #[test]
+    fn settings_of_claude_code_are_stronger_than_its_environment() {
+        let machine = Machine {
+            variables: vec![("ANTHROPIC_BASE_URL", "https://weaker.example")],
+            files: vec![(
+                "/srv/home/.claude/settings.json",
+                r#"{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example"}}"#,
+            )],
+        };
+        let way = machine.way("claude -c");
+        assert_eq!(way.upstreams[&Api::Anthropic].1, "https://gateway.example");
+        let over = r#"{"env":{"ANTHROPIC_BASE_URL":"{proxy}"}}"#;
+        assert_eq!(way.arguments, ["--settings", over]);
+        let own = ["--settings=x.json".to_owned()];
+        let error = super::way("claude", &own, &machine).unwrap_err();
+        assert!(error.contains("/srv/home/.claude/settings.json sets ANTHROPIC_BASE_URL"));
+        let files = vec![("/srv/project/.claude/settings.json", "{")];
+        let error = super::way("claude", &[], &Machine { files, ..Machine::default() });
+        assert!(error.unwrap_err().contains("is no JSON"));
+    }
+
+    #[test]
+    fn what_the_proxy_would_not_see_goes_past_it() {
+        let check = |variables, command: &str, word: &str| {
+            let past = Machine { variables, ..Machine::default() }.way(command).past;
+            assert!(past.as_ref().is_some_and(|why| why.contains(word)), "{past:?}");
+        };
+        check(vec![], "gemini", "does not read");
+        check(vec![], "ollama serve", "provider");
+        check(vec![("CLAUDE_CODE_USE_BEDROCK", "1")], "claude", "CLAUDE_CODE_USE_BEDROCK");
+        let off =
+            Machine { variables: vec![("CLAUDE_CODE_USE_BEDROCK", "0")], ..Machine::default() };
+        assert_eq!(off.way("claude").past, None);
+    }
+
+    #[test]
+    fn addresses_of_ollama_are_read_as_it_reads_them() {
+        for (said, address) in [
+            ("", "http://127.0.0.1:11434"),
+            (":9", "http://127.0.0.1:9"),
+            ("box", "http://box:11434"),
+            ("box:9", "http://box:9"),
+            ("http://box", "http://box:80"),
+            ("https://box/x/", "https://box:443/x"),
+            ("http://0.0.0.0:9", "http://127.0.0.1:9"),
+        ] {
+            assert_eq!(ollama(said), address, "{said}");
+        }
+    }
+}

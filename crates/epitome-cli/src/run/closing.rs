@@ -1,0 +1,97 @@
+//! The line behind a client that has ended: what was sent for what it asked, and how to undo it.
+//!
+//! Invariant: figures of this run alone; what was lost is said as plainly as what was saved.
+
+use std::io::Write;
+
+use epitome_proxy::{Figures, Snapshot};
+
+use crate::text::{counted, grouped};
+
+/// Says it on standard error. Nobody is left to tell when that fails.
+pub(super) fn say(figures: &Snapshot, flag: &str) {
+    let compressed = figures.conversations.iter().find(|one| one.figures.epochs > 0);
+    let undo = compressed.map(|one| format!("epitome session undo{flag} {}", one.name));
+    drop(writeln!(anstream::stderr(), "epitome: {}", line(&figures.all, undo.as_deref())));
+}
+
+fn line(figures: &Figures, undo: Option<&str>) -> String {
+    if figures.requests == 0 {
+        return "no request came through; the client sends them elsewhere, or sent none".to_owned();
+    }
+    let [raw, sent] = figures.tokens();
+    let percent = (raw.saturating_sub(sent) * 100).checked_div(raw).unwrap_or_default();
+    let skips: u64 = figures.skips.values().sum();
+    let mut parts =
+        vec![format!("{} tokens raw → {} sent ({percent} % less)", grouped(raw), grouped(sent))];
+    parts.extend(net(figures));
+    let line = [parts.join(", "), counted(skips, "skip")].join(", ");
+    match undo {
+        Some(undo) => format!("{line}; undo: {undo}"),
+        None => line,
+    }
+}
+
+/// What was saved in the end: in dollars where the price of the model is known, otherwise in tokens
+/// at the full price. Nothing where the provider said nothing of what it counted.
+fn net(figures: &Figures) -> Option<String> {
+    let word = |saved: f64| if saved < 0.0 { "lost" } else { "saved" };
+    match (figures.priced, figures.answers) {
+        (0, 0) => None,
+        (0, _) => {
+            let saved = figures.bill.saved();
+            let tokens = grouped(saved.abs() as u64);
+            Some(format!("net {tokens} full-price tokens {}", word(saved)))
+        }
+        _ => {
+            let saved = figures.dollars.saved();
+            let amount = saved.abs();
+            let amount = if amount < 0.1 { format!("{amount:.4}") } else { format!("{amount:.2}") };
+            Some(format!("net ${amount} {}", word(saved)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome::types::Breakdown;
+    use epitome_proxy::Bill;
+
+    use super::*;
+
+    fn figures(raw: u64, sent: u64) -> Figures {
+        let of = |user| Breakdown { user, ..Breakdown::default() };
+        Figures { requests: 2, raw: of(raw), sent: of(sent), ..Figures::default() }
+    }
+
+    #[track_caller]
+    fn check(figures: &Figures, undo: Option<&str>, expected: &str) {
+        assert_eq!(line(figures, undo), expected);
+    }
+
+    #[test]
+    fn it_tells_of_what_was_done() {
+        let mut some = figures(1_234_567, 345_678);
+        some.answers = 2;
+        some.bill = Bill { paid: 100.0, raw: 1100.4 };
+        some.skips.insert("timeout", 2);
+        some.skips.insert("body", 1);
+        let sent = "1,234,567 tokens raw → 345,678 sent (72 % less)";
+        let expected = format!("{sent}, net 1,000 full-price tokens saved, 3 skips");
+        check(&some, None, &expected);
+        (some.priced, some.dollars) = (2, Bill { paid: 0.5, raw: 1.73 });
+        some.skips.clear();
+        let undo = "epitome session undo a";
+        check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
+        some.dollars = Bill { paid: 1.05, raw: 1.0 };
+        check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
+    }
+
+    #[test]
+    fn without_figures_none_are_made_up() {
+        check(&figures(10, 10), None, "10 tokens raw → 10 sent (0 % less), 0 skips");
+        check(&figures(0, 0), None, "0 tokens raw → 0 sent (0 % less), 0 skips");
+        let expected = "no request came through; the client sends them elsewhere, or sent none";
+        check(&Figures::default(), None, expected);
+    }
+}

@@ -1,0 +1,158 @@
+//! `epitome run`: one client, with a proxy of its own before it.
+//!
+//! Invariant: what is told to the client is told to its process alone, so nothing is left to put
+//! back, however it ends. The proxy listens before the client starts; the client's exit code is
+//! ours.
+
+mod child;
+mod clients;
+mod closing;
+mod codex;
+mod opencode;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use epitome::{Config, ProxyTable};
+
+use crate::fault::{self, Fault};
+use crate::proxy::{self, Given, ProxyFlags};
+use crate::serve;
+use child::{Child, Ended};
+use clients::{Api, PROXY, Surroundings, Way};
+
+/// The log, in the user's data folder.
+const LOG: &str = "run.log";
+
+/// How long what is recorded may take once the client has ended.
+const FINISH: Duration = Duration::from_secs(5);
+
+/// The largest file of a client's settings that is read, in bytes.
+const MOST: u64 = 4 << 20;
+
+/// Runs one client with the proxy before it: for this process only, nothing is installed
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  epitome run -- claude\n  epitome run --size 64000 -- codex exec \
+                        'mend the parser'"
+)]
+pub(crate) struct Args {
+    /// The client and its arguments, behind `--`
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    command: Vec<OsString>,
+    /// Runs the client without the proxy where that cannot start
+    #[arg(long)]
+    or_direct: bool,
+    #[command(flatten)]
+    proxy: ProxyFlags,
+}
+
+/// The machine.
+struct Machine {
+    folder: PathBuf,
+}
+
+impl Surroundings for Machine {
+    fn variable(&self, name: &str) -> Option<String> {
+        env::var(name).ok()
+    }
+
+    fn file(&self, path: &Path) -> Option<String> {
+        let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+        let bytes = crate::files::read(Some(path), MOST.max(size)).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// Runs the verb. What the client ends with is the answer, not a fault.
+pub(crate) fn run(args: &Args) -> Result<Ended, Fault> {
+    let folder = env::current_dir()
+        .map_err(|error| Fault::unreadable(format!("the current folder: {error}")))?;
+    let machine = Machine { folder };
+    let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+    // clap asks for one at least.
+    let (program, arguments) =
+        words.split_first().ok_or_else(|| Fault::usage("no client given"))?;
+    match proxied(args, &machine, program, arguments) {
+        Ok(ended) => Ok(ended),
+        Err(fault) if args.or_direct && !fault.is_of_the_client() => {
+            fault::warn(&format!("{}; {program} runs without the proxy", fault.line()));
+            direct(args)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Runs the client before a proxy, or past one that would see nothing of it.
+fn proxied(
+    args: &Args,
+    machine: &Machine,
+    program: &str,
+    arguments: &[String],
+) -> Result<Ended, Fault> {
+    let way = clients::way(program, arguments, machine).map_err(Fault::unreadable)?;
+    if let Some(why) = &way.past {
+        fault::warn(&format!("{why}: it runs as if `epitome run` were not there"));
+        return direct(args);
+    }
+    let config = args.proxy.config(|sources| sources)?;
+    let table = table(&config, &args.proxy, &way);
+    let log = config.data().map(|data| data.join(LOG));
+    if let Some(log) = &log {
+        proxy::to_file(&args.proxy, log)?;
+    }
+    let given = Given { workspace: Some(&machine.folder) };
+    let mut settings = proxy::prepared(&config, &table, &given).map_err(Fault::at_start)?;
+    settings.listen.set_port(0);
+    proxy::runtime()?.block_on(async {
+        let running = serve::started(settings).await.map_err(Fault::at_start)?;
+        let proxy = format!("http://{}", running.address());
+        let here = |text: &str| text.replace(PROXY, &proxy);
+        let mut client = Child::of(&args.command);
+        client.before(way.arguments.iter().map(|argument| here(argument)));
+        client.variables(way.variables.iter().map(|(name, value)| (*name, here(value))));
+        let ended = client.run().await;
+        let figures = running.figures().snapshot();
+        running.stop(FINISH).await;
+        if !args.proxy.quiet && ended.is_ok() {
+            closing::say(&figures, &args.proxy.flag());
+        }
+        ended
+    })
+}
+
+/// Runs the client as if nothing were there.
+fn direct(args: &Args) -> Result<Ended, Fault> {
+    proxy::runtime()?.block_on(Child::of(&args.command).run())
+}
+
+/// Where requests go: where the client sent them until now, unless a flag says otherwise.
+fn table(config: &Config, flags: &ProxyFlags, way: &Way) -> ProxyTable {
+    let mut table = config.proxy().clone();
+    let keys = [
+        (Api::Anthropic, "--anthropic-upstream", &mut table.anthropic_upstream),
+        (Api::OpenAi, "--openai-upstream", &mut table.openai_upstream),
+        (Api::Ollama, "--ollama-upstream", &mut table.ollama_upstream),
+    ];
+    for (api, flag, key) in keys {
+        if let Some((_, address)) = way.upstreams.get(&api)
+            && !flags.upstream(flag)
+        {
+            key.clone_from(address);
+        }
+    }
+    table
+}

@@ -1,0 +1,139 @@
+//! `epitome serve`: the proxy, until it is stopped.
+//!
+//! Invariant: its address goes to standard output once it listens, everything else to standard
+//! error. Asked to stop it finishes what runs; asked again it ends at once.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use epitome::ProxyTable;
+use epitome_proxy::{Proxy, ProxyError, Running, Settings, Token};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::fault::{self, Fault};
+use crate::proxy::{self, FINISH, Given, ProxyFlags};
+use crate::{files, settings};
+
+/// The largest file of tokens that is read, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// How the process ends that is asked a second time, as shells say it of an interrupt.
+const INTERRUPTED: i32 = 130;
+
+/// Runs the proxy until it is stopped; a status page stands at /status
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  epitome serve --listen 127.0.0.1:8787\n\nThen, for each client:\n  \
+                  ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude"
+)]
+pub(crate) struct Args {
+    /// Where it listens; port 0 takes a free one [default: as configured, or 127.0.0.1:8787]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The tokens that clients show where others can reach the address, one a line
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    proxy: ProxyFlags,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.proxy.config(|sources| {
+        let sources = match &args.listen {
+            Some(listen) => sources.flag("--listen", "proxy.listen", listen.as_str()),
+            None => sources,
+        };
+        settings::path(sources, "--token-file", "proxy.token_file", args.token_file.as_deref())
+    })?;
+    let table = config.proxy();
+    proxy::to_stderr(&args.proxy);
+    let mut settings = proxy::prepared(&config, table, &Given::default())?;
+    settings.listen = listen(table)?;
+    settings.tokens = table.token_file.as_deref().map(tokens).transpose()?;
+    let upstreams = settings.upstreams.clone();
+    proxy::runtime()?.block_on(async {
+        let mut asked = asked().map_err(Fault::internal)?;
+        let running = started(settings).await?;
+        let address = running.address();
+        files::line_to_stdout(&format!("http://{address}\n"))
+            .map_err(|error| Fault::usage(format!("standard output: {error}")))?;
+        if !args.proxy.quiet {
+            let to = [
+                ("anthropic", &upstreams.anthropic),
+                ("openai", &upstreams.openai),
+                ("ollama", &upstreams.ollama),
+            ];
+            let to: Vec<_> = to
+                .into_iter()
+                .filter_map(|(api, url)| Some(format!("{api} to {}", url.as_ref()?)))
+                .collect();
+            fault::note(&format!("requests go on: {}", to.join(", ")));
+            fault::note(&format!(
+                "point a client at it: ANTHROPIC_BASE_URL=http://{address}, \
+                 OPENAI_BASE_URL=http://{address}/v1, OLLAMA_HOST=http://{address}; what it does \
+                 is shown at http://{address}/status"
+            ));
+        }
+        until_asked(&mut asked).await;
+        if !args.proxy.quiet {
+            fault::note("finishing what runs; once more to end at once");
+        }
+        tokio::select! {
+            () = running.stop(FINISH) => {}
+            () = until_asked(&mut asked) => process::exit(INTERRUPTED),
+        }
+        Ok(())
+    })
+}
+
+/// Starts it, or says why not.
+pub(crate) async fn started(settings: Settings) -> Result<Running, Fault> {
+    Proxy::bind(settings).await.map_err(|error| match error {
+        ProxyError::Open { .. } | ProxyError::NoUpstream | ProxyError::Dump { .. } => {
+            Fault::usage(error)
+        }
+        _ => Fault::unavailable(error),
+    })
+}
+
+/// The signals that ask a process to end.
+fn asked() -> io::Result<[Signal; 3]> {
+    Ok([
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::hangup())?,
+    ])
+}
+
+async fn until_asked([interrupt, terminate, hangup]: &mut [Signal; 3]) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}
+
+fn listen(table: &ProxyTable) -> Result<SocketAddr, Fault> {
+    let listen = &table.listen;
+    let with_port = listen.parse::<SocketAddr>();
+    with_port.map_err(|_| {
+        Fault::usage(format!(
+            "proxy.listen: `{listen}` is no address; expected something like 127.0.0.1:8787"
+        ))
+    })
+}
+
+fn tokens(path: &Path) -> Result<Vec<Token>, Fault> {
+    let name = path.display();
+    let text = String::from_utf8(files::read(Some(path), MOST)?)
+        .map_err(|_| Fault::unreadable(format!("{name}: is no text in UTF-8")))?;
+    let tokens =
+        Token::read(&text).map_err(|error| Fault::unreadable(format!("{name}: {error}")))?;
+    match tokens.is_empty() {
+        true => Err(Fault::unreadable(format!("{name}: holds no token; expected one a line"))),
+        false => Ok(tokens),
+    }
+}
