@@ -1,7 +1,7 @@
 //! What all requests of one proxy share.
 //!
 //! Invariant: nothing here holds a conversation or a credential. Made by `server`, used by
-//! `handler` and `tee`.
+//! `handler`, `call` and `tee`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,7 +1,7 @@
 //! Bodies on their way up: taken in whole within bounds, or passed on frame by frame.
 //!
 //! Invariant: what is held of one request is at most its bound, however much is announced, and a
-//! body that is only passed on is never copied. Called by `exchange`.
+//! body that is only passed on is never copied. Called by `call`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +10,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+/// How long what is thrown away of a body that is too large may go on.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What an upstream is sent.
 #[derive(Debug)]
@@ -74,6 +77,18 @@ pub(crate) async fn take(
     most: usize,
     within: Duration,
 ) -> Result<Bytes, Untaken> {
+    let taken = take_in(&mut body, most, within).await;
+    if taken == Err(Untaken::TooLarge) {
+        // A client that is still sending would not see the answer if the connection were closed.
+        let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+        if tokio::time::timeout(PATIENCE, rest).await.is_err() {
+            tracing::debug!("a body that is too large goes on for too long");
+        }
+    }
+    taken
+}
+
+async fn take_in(body: &mut Incoming, most: usize, within: Duration) -> Result<Bytes, Untaken> {
     let announced =
         body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     if announced.is_some_and(|size| size > most) {

@@ -1,7 +1,7 @@
 //! What came, what was sent, and what is known about it, as files for whoever looks into a fault.
 //!
 //! Invariant: no credential is written: of the headers only those on a list have values, of the
-//! query only the names. Files are for this user alone. Called by `handler`, off the threads that
+//! query only the names. Files are for this user alone. Called by `call`, off the threads that
 //! relay.
 
 use std::fs::{self, DirBuilder, OpenOptions};

@@ -1,7 +1,7 @@
 //! What of a request's and an answer's head goes on, and what stays between two neighbours.
 //!
 //! Invariant: nothing is added; what is no business of the next hop, or ours alone, is left out,
-//! and everything else stays as it came, repeated fields too. Called by `exchange`.
+//! and everything else stays as it came, repeated fields too. Called by `call`.
 
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST,

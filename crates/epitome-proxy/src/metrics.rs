@@ -4,6 +4,7 @@
 //! a request, so the number of series is bounded. Called by the server.
 
 use std::fmt::{Display, Write};
+use std::time::SystemTime;
 
 use crate::ledger::{BOUNDS, Histogram, Snapshot, categories};
 
@@ -11,7 +12,7 @@ use crate::ledger::{BOUNDS, Histogram, Snapshot, categories};
 pub(crate) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All figures, as metrics.
-pub(crate) fn text(books: &Snapshot) -> String {
+pub(crate) fn text(books: &Snapshot, now: SystemTime) -> String {
     let mut out = Exposition::default();
     let all = &books.all;
     out.family("requests_total", "counter", "Requests by API and status; 0 without an answer.");
@@ -58,7 +59,7 @@ pub(crate) fn text(books: &Snapshot) -> String {
     }
     out.single("skip_alarms_total", "counter", "Runs of failures.", all.alarms);
     let help = "Conversations whose newest requests failed open, one after the other.";
-    out.single("skip_alarms", "gauge", help, books.alarms().count());
+    out.single("skip_alarms", "gauge", help, books.alarms(now).count());
     let help = "Prompts refused as too long and taken when made smaller.";
     out.single("overflows_total", "counter", help, all.overflows);
     out.family("body_bytes_total", "counter", "Bytes of prompts: as they came, and as sent.");
@@ -136,7 +137,7 @@ mod tests {
         let skip = Some(Skip::Deadline);
         let skipped = Exchange { skip, first_byte: slow, ..exchange("b", 20, 5_000, 5_000) };
         ledger.record(&Exchange { status: 529, model: Some("x\"y".into()), ..skipped });
-        text(&ledger.snapshot())
+        text(&ledger.snapshot(), SystemTime::UNIX_EPOCH)
     }
 
     #[track_caller]

@@ -45,7 +45,7 @@ impl Page {
         let (kind, body) = match self {
             Page::Html => (page::TYPE, page::page(books, now)),
             Page::Json => (status::TYPE, status::json(books, now)),
-            Page::Metrics => (metrics::TYPE, metrics::text(books)),
+            Page::Metrics => (metrics::TYPE, metrics::text(books, now)),
         };
         let mut response = Response::new(Outflow::whole(body));
         for (name, value) in [

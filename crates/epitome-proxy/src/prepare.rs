@@ -2,7 +2,7 @@
 //!
 //! Invariant: it fails open. Whatever goes wrong on the way, in whatever time, there is something
 //! to send: the prompt, else the conversation as it was last decided on, else what came; and a word
-//! that says why. Nothing of it runs on the threads that relay streams. Called by `handler`.
+//! that says why. Nothing of it runs on the threads that relay streams. Called by `call`.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -55,6 +55,13 @@ pub(crate) struct Prepared {
     pub(crate) plain: Bytes,
 }
 
+impl Prepared {
+    /// What the hub made.
+    pub(crate) fn sent(&self) -> Option<&Sent> {
+        self.made.as_ref().map(|(_, sent)| sent)
+    }
+}
+
 /// The body decodes to more than this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge(pub(crate) usize);
@@ -81,7 +88,7 @@ impl Prepare {
             let (this, came, told) = (self.clone(), came.clone(), Arc::clone(&told));
             move || this.outcome(&came, &told)
         };
-        let (made, mut side, skip) = match self.bounded(work).await {
+        let (made, mut side, skip) = match bounded(self.within, work).await {
             Ok(Outcome::TooLarge(most)) => return Err(TooLarge(most)),
             Ok(Outcome::Made(sent)) => (Some(*sent), false, None),
             Ok(Outcome::Side) => (None, true, None),
@@ -119,7 +126,7 @@ impl Prepare {
                 hub.prompt(&ask).await
             })
         };
-        match self.bounded(made).await {
+        match bounded(self.within, made).await {
             Ok(Ok(sent)) => Some(sent),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "no smaller prompt could be made");
@@ -135,20 +142,7 @@ impl Prepare {
     /// The conversation as it was last decided on, with what is new as it came.
     async fn look(&self, ask: &Ask) -> Option<Sent> {
         let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
-        self.bounded(move || hub.look(&ask)).await.ok()?.ok()
-    }
-
-    /// Work on a thread of its own. What takes too long goes on there, for whoever asks next.
-    async fn bounded<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Skip> {
-        match tokio::time::timeout(self.within, spawn_blocking(work)).await {
-            Ok(Ok(done)) => Ok(done),
-            // A panic stays on its thread.
-            Ok(Err(_)) => Err(Skip::Panicked),
-            Err(_) => Err(Skip::Deadline),
-        }
+        bounded(self.within / 4, move || hub.look(&ask)).await.ok()?.ok()
     }
 
     fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {
@@ -193,6 +187,19 @@ impl Prepare {
                 Outcome::Passed(Skip::Failed)
             }
         }
+    }
+}
+
+/// Work on a thread of its own. What takes too long goes on there, for whoever asks next.
+async fn bounded<T: Send + 'static>(
+    within: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Skip> {
+    match tokio::time::timeout(within, spawn_blocking(work)).await {
+        Ok(Ok(done)) => Ok(done),
+        // A panic stays on its thread.
+        Ok(Err(_)) => Err(Skip::Panicked),
+        Err(_) => Err(Skip::Deadline),
     }
 }
 

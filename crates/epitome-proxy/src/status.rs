@@ -27,7 +27,7 @@ pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
         shadow: books.shadow,
         all: Sums::of(&books.all),
         passed: books.passed,
-        alarms: books.alarms().map(Alarm::of).collect(),
+        alarms: books.alarms(now).map(Alarm::of).collect(),
         sessions: books.conversations.iter().map(Session::of).collect(),
         older: Older { sessions: books.folded, sums: Sums::of(&books.rest) },
     };

@@ -1,56 +1,65 @@
 //! What is learned of a request and its answer on the way: for the ledger, and for the journal.
 //!
 //! Invariant: it only listens. A fault in it ends the listening and nothing else; what it holds of
-//! an answer is bounded. Called by `handler` and, chunk by chunk, by `stream`.
+//! an answer is bounded. Called by `call` and, chunk by chunk, by `stream`.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use epitome::{Ask, Format, Sent};
+use epitome_types::Breakdown;
 use epitome_wire::Reply;
 use http::StatusCode;
 
 use crate::app::App;
 use crate::ledger::{Acts, Exchange};
 use crate::prepare::Prepared;
-use crate::route::Route;
+use crate::route::Api;
+use crate::skip::Skip;
 use crate::stream::Listener;
 
 /// A request's line in the ledger, while it is being written.
 pub(crate) struct Line(Exchange);
 
 impl Line {
-    /// A request that is ready to be sent.
-    pub(crate) fn new(
-        route: &Route,
-        tenant: &str,
-        prepared: &Prepared,
-        started: SystemTime,
-        now: SystemTime,
-    ) -> Self {
-        let mut line = Self(Exchange {
+    /// A request that has arrived.
+    pub(crate) fn new(api: Api, started: SystemTime) -> Self {
+        Self(Exchange {
             session: None,
-            api: route.api,
-            model: prepared.model.clone(),
-            raw: Default::default(),
-            sent: Default::default(),
+            api,
+            model: None,
+            raw: Breakdown::default(),
+            sent: Breakdown::default(),
             acts: Acts::default(),
             overflowed: false,
             usage: None,
             status: 0,
-            skip: prepared.skip,
-            side: prepared.side,
+            skip: None,
+            side: false,
             started,
-            prepared: since(started, now),
+            prepared: Duration::ZERO,
             first_byte: None,
-            ended: now,
-            bytes_in: prepared.plain.len() as u64,
+            ended: started,
+            bytes_in: 0,
             bytes_sent: 0,
-        });
-        line.made(tenant, prepared);
-        line
+        })
+    }
+
+    /// It is left alone.
+    pub(crate) fn skipped(&mut self, skip: Skip) {
+        self.0.skip = Some(skip);
+    }
+
+    /// It is ready to be sent.
+    pub(crate) fn prepared(&mut self, tenant: &str, prepared: &Prepared, now: SystemTime) {
+        let Self(line) = self;
+        line.model.clone_from(&prepared.model);
+        (line.skip, line.side) = (prepared.skip, prepared.side);
+        line.prepared = since(line.started, now);
+        line.bytes_in = prepared.plain.len() as u64;
+        self.made(tenant, prepared);
     }
 
     /// A smaller prompt was made, since the first was refused as too long.
@@ -84,9 +93,14 @@ impl Line {
         let Self(line) = self.answered(status, now);
         Exchange { ended: now, ..line }
     }
+
+    /// It ends with a fault of ours; no answer came.
+    pub(crate) fn refused(self, status: StatusCode, now: SystemTime) -> Exchange {
+        Exchange { status: status.as_u16(), ended: now, ..self.0 }
+    }
 }
 
-fn since(earlier: SystemTime, later: SystemTime) -> std::time::Duration {
+fn since(earlier: SystemTime, later: SystemTime) -> Duration {
     later.duration_since(earlier).unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a request goes to the address that it names and nowhere else: no redirect is
 //! followed. Reaching an upstream is bounded in time; what it then takes to answer is not, since a
-//! model may think for long. Called by `exchange`.
+//! model may think for long. Called by `call`.
 
 use std::error::Error as StdError;
 use std::future::Future;

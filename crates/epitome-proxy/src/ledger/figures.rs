@@ -16,6 +16,9 @@ use crate::route::Api;
 /// So many of the newest requests of a conversation are drawn.
 const DRAWN: usize = 60;
 
+/// The longest name that is kept of a session or a model, in bytes.
+const LONGEST: usize = 200;
+
 /// Bounds of the buckets of a [`Histogram`], in seconds.
 pub const BOUNDS: [f64; 12] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
@@ -184,8 +187,8 @@ impl Conversation {
         if exchange.side {
             return;
         }
-        if exchange.model.is_some() {
-            self.model.clone_from(&exchange.model);
+        if let Some(model) = &exchange.model {
+            self.model = Some(clipped(model).to_owned());
         }
         if exchange.was_taken() {
             if self.recent.len() == DRAWN {
@@ -215,6 +218,11 @@ impl Histogram {
         self.count += 1;
         self.sum += seconds;
     }
+}
+
+/// A name as a request gives it, which may be of any length, bounded.
+pub(super) fn clipped(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST)]
 }
 
 /// The tokens of a prompt by the names of their categories.

@@ -25,6 +25,9 @@ use crate::skip::Skip;
 /// Stands for the conversations of requests that went out before anybody knew which they belong to.
 const UNKNOWN: &str = "(unknown)";
 
+/// A conversation that was not used for so long is over, or its client is.
+const RESTS: Duration = Duration::from_secs(3_600);
+
 /// On what terms figures are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
@@ -163,9 +166,14 @@ impl Ledger {
 }
 
 impl Snapshot {
-    /// The conversations whose newest requests failed open, one after the other.
-    pub fn alarms(&self) -> impl Iterator<Item = &Conversation> {
-        self.conversations.iter().filter(|conversation| conversation.run >= self.run)
+    /// The conversations whose newest requests failed open, one after the other, and that are still
+    /// going on.
+    pub fn alarms(&self, now: SystemTime) -> impl Iterator<Item = &Conversation> {
+        let rests = move |shown: &Conversation| {
+            now.duration_since(shown.last).is_ok_and(|pause| pause > RESTS)
+        };
+        let failing = self.conversations.iter().filter(|shown| shown.run >= self.run);
+        failing.filter(move |shown| !rests(shown))
     }
 }
 
@@ -176,7 +184,7 @@ impl Books {
             self.first_byte.add(time);
         }
         let name = match (&exchange.session, exchange.skip) {
-            (Some(name), _) => name,
+            (Some(name), _) => figures::clipped(name),
             (None, Some(_)) => UNKNOWN,
             (None, None) => {
                 self.passed += 1;

@@ -30,6 +30,10 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Excha
     }
 }
 
+fn at(second: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(second)
+}
+
 pub(crate) fn terms() -> Terms {
     let price = |model: &str| model.starts_with("claude").then_some(3.0);
     Terms { price, ..Terms::new(CachePrices { read: 0.1, write: 1.25 }) }
@@ -78,19 +82,20 @@ fn a_run_of_skips_is_an_alarm_until_one_goes_well() {
     for second in 1..=2 {
         ledger.record(&skip(second));
     }
-    assert_eq!(ledger.snapshot().alarms().count(), 0);
+    assert_eq!(ledger.snapshot().alarms(at(9)).count(), 0);
     for second in 3..=5 {
         ledger.record(&skip(second));
         ledger.record(&Exchange { side: true, ..exchange("a", second, 2_000, 2_000) });
     }
     let books = ledger.snapshot();
-    let alarm = books.alarms().next().unwrap();
+    let alarm = books.alarms(at(9)).next().unwrap();
     assert_eq!((alarm.run, alarm.reason, books.all.alarms), (5, Some("panicked"), 1));
     assert_eq!(books.all.skips[&"panicked"], 5);
+    assert_eq!(books.alarms(at(4_000)).count(), 0, "nobody uses it any longer");
     ledger.record(&Exchange { skip: Some(Skip::Chained), ..skip(6) });
-    assert_eq!(ledger.snapshot().alarms().count(), 1);
+    assert_eq!(ledger.snapshot().alarms(at(9)).count(), 1);
     ledger.record(&exchange("a", 7, 5_000, 5_000));
-    assert_eq!(ledger.snapshot().alarms().count(), 0);
+    assert_eq!(ledger.snapshot().alarms(at(9)).count(), 0);
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn failures_before_a_conversation_is_known_are_told_too() {
         ledger.record(&Exchange { skip: Some(Skip::Unreadable), ..lost });
     }
     let books = ledger.snapshot();
-    let alarm = books.alarms().next().unwrap();
+    let alarm = books.alarms(at(9)).next().unwrap();
     assert_eq!(
         (alarm.name.as_str(), alarm.run, alarm.reason),
         ("(unknown)", 4, Some("unreadable"))
@@ -163,6 +168,15 @@ fn failures_before_a_conversation_is_known_are_told_too() {
     // It went out as it came, and so it cost what it would have: 800 + 2,500 each.
     assert_eq!(books.all.bill, Bill { paid: 13_200.0, raw: 13_200.0 });
     assert_eq!((books.passed, books.all.skips[&"unreadable"]), (0, 4));
+}
+
+#[test]
+fn a_name_of_any_length_takes_bounded_room() {
+    let ledger = ledger(terms());
+    let model = Some("m".repeat(1 << 20));
+    ledger.record(&Exchange { model, ..exchange(&"ä".repeat(1 << 20), 10, 10_000, 4_000) });
+    let shown = &ledger.snapshot().conversations[0];
+    assert_eq!((shown.name.len(), shown.model.as_ref().unwrap().len()), (200, 200));
 }
 
 #[test]

@@ -42,11 +42,11 @@ fn write(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
          <meta http-equiv=\"refresh\" content=\"{REFRESH}\">\n\
          <title>{} · Epitome</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <header><h1>Epitome</h1><span class=\"quiet\">started {}, as of {} UTC</span></header>\n",
-        title(books),
+        title(books, now),
         ago(books.started, now),
         moment(now).replace('T', " ").trim_end_matches('Z'),
     )?;
-    banners(out, books)?;
+    banners(out, books, now)?;
     tiles(out, books)?;
     out.write_str("<div class=\"halves\">\n")?;
     by_category(out, &books.all)?;
@@ -64,16 +64,16 @@ const FOOTER: &str = "<footer class=\"quiet\">Tokens are counted here, before an
     <a href=\"/metrics\">metrics</a>.</footer>\n</main>\n</body>\n</html>\n";
 
 /// What the tab of the browser says: the alarm, or the saving.
-fn title(books: &Snapshot) -> String {
-    match books.alarms().next() {
+fn title(books: &Snapshot, now: SystemTime) -> String {
+    match books.alarms(now).next() {
         Some(_) => "Not compressing".to_owned(),
         None if books.all.bill.raw > 0.0 => format!("{} saved", percent(books.all.bill.share())),
         None => "Status".to_owned(),
     }
 }
 
-fn banners(out: &mut String, books: &Snapshot) -> fmt::Result {
-    for alarm in books.alarms() {
+fn banners(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+    for alarm in books.alarms(now) {
         writeln!(
             out,
             "<div class=\"card alarm\" role=\"alert\"><strong>Not compressing {}</strong>: its last \

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod lab;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod pass;
 #[cfg(test)]
 mod refuse;

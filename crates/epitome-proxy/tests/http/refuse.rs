@@ -1,8 +1,11 @@
 //! What is refused, by whom, and in whose words.
 
+use std::io::Write;
 use std::time::Duration;
 
 use epitome_proxy::{Proxy, ProxyError, Token};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tokio::io::AsyncReadExt;
 
 use crate::lab::{Upstream, answer, ask, open, proxy, proxy_with, request, settings};
@@ -18,6 +21,29 @@ async fn a_body_over_the_bound_is_413_in_the_clients_protocol() {
     assert!(got.body.starts_with(r#"{"type":"error","error":{"type":"request_too_large""#));
     let got = ask(&proxy, &request("POST /v1/responses", "", ASKED)).await;
     assert!(got.body.starts_with(r#"{"error":{"message":"the body of the request is larger"#));
+    // A client that first sends all of its body still gets its answer.
+    let long = "x".repeat(8 << 20);
+    assert_eq!(ask(&proxy, &request("POST /v1/messages", "", &long)).await.status(), 413);
+    assert!(upstream.seen().is_empty());
+    let books = proxy.figures().snapshot();
+    assert_eq!(books.requests.values().sum::<u64>(), 3);
+}
+
+#[tokio::test]
+async fn a_bomb_is_413_too() {
+    let upstream = Upstream::says(&[""]).await;
+    let proxy = proxy_with(&upstream, |settings| settings.max_decoded = 1 << 20).await;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&vec![b' '; 8 << 20]).unwrap();
+    let bomb = encoder.finish().unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: p\r\nconnection: close\r\n\
+         content-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+        bomb.len()
+    );
+    let got = ask(&proxy, &[head.as_bytes(), &bomb].concat()).await;
+    assert_eq!(got.status(), 413);
+    assert!(got.body.contains("larger than the 1048576 bytes"), "{}", got.body);
     assert!(upstream.seen().is_empty());
 }
 

@@ -1,7 +1,11 @@
 //! Conversations: what is sent for them, and what the client is told.
 
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use epitome::{Compressor, Hub, Memory, Profile};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -169,7 +173,7 @@ async fn credentials_are_nowhere_but_upstream() {
     let proxy = proxy_with(&upstream, |settings| settings.dump = Some(dump.clone())).await;
     let headers = "authorization: Bearer secret-1\nx-api-key: secret-2\ncookie: secret-3";
     ask(&proxy, &request("POST /v1/messages?key=secret-4", headers, &messages(&log()))).await;
-    proxy.stop(std::time::Duration::from_secs(20)).await;
+    proxy.stop(Duration::from_secs(20)).await;
     assert!(upstream.seen()[0].head.contains("secret-1"));
     let files: Vec<_> =
         std::fs::read_dir(&dump).unwrap().map(|file| file.unwrap().path()).collect();
@@ -180,4 +184,54 @@ async fn credentials_are_nowhere_but_upstream() {
         let text = text.unwrap();
         assert!(!text.is_empty() && !text.contains("secret-"), "{}: {text}", file.display());
     }
+}
+
+#[tokio::test]
+async fn a_prompt_that_takes_too_long_is_done_without() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy_with(&upstream, |settings| settings.prepare_within = Duration::ZERO).await;
+    let body = messages(&log());
+    let got = ask(&proxy, &request("POST /v1/messages", "", &body)).await;
+    assert_eq!((got.status(), got.value("x-epitome-skip")), (200, Some("deadline")));
+    assert_eq!(upstream.seen()[0].body, body.as_bytes());
+}
+
+#[tokio::test]
+async fn a_fault_of_ours_is_done_without_and_told() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let profile = Profile::default();
+    let first = AtomicBool::new(true);
+    let broken = Hub::new(Arc::new(Memory::new()), move || {
+        assert!(first.swap(false, Ordering::Relaxed), "a fault of ours");
+        Compressor::builder().profile(profile.clone())
+    });
+    let proxy = proxy_with(&upstream, |settings| settings.hub = Arc::new(broken)).await;
+    let body = messages(&log());
+    for _ in 0..6 {
+        let got = ask(&proxy, &request("POST /v1/messages", "", &body)).await;
+        assert_eq!((got.status(), got.value("x-epitome-skip")), (200, Some("panicked")));
+        assert_eq!(upstream.seen().pop().unwrap().body, body.as_bytes());
+    }
+    let books = proxy.figures().snapshot();
+    assert!(books.all.alarms > 0);
+}
+
+#[tokio::test]
+async fn usage_and_answer_are_learned_on_the_way() {
+    let stream = concat!(
+        "event: message_start\n",
+        r#"data: {"type":"message_start","message":{"role":"assistant","content":[],"usage":{"input_tokens":11,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":1}}}"#,
+        "\n\nevent: message_delta\n",
+        r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}"#,
+        "\n\nevent: message_stop\n",
+        r#"data: {"type":"message_stop"}"#,
+        "\n\n",
+    );
+    let upstream =
+        Upstream::says(&[&answer("200 OK", "content-type: text/event-stream", stream)]).await;
+    let proxy = proxy(&upstream).await;
+    let got = ask(&proxy, &request("POST /v1/messages", "", &messages("ok"))).await;
+    assert_eq!(got.body, stream);
+    let usage = proxy.figures().snapshot().all.usage;
+    assert_eq!((usage.input, usage.cache_read, usage.cache_written), (11, 100, 20));
 }

@@ -1,7 +1,7 @@
-//! An answer that is read before it is passed on: an error, or a count.
+//! An answer that is heard before it is passed on: an error, or a count.
 //!
-//! Invariant: what is read is bounded, in size and in time, and can be passed on as it came. Called
-//! by `handler`.
+//! Invariant: what is heard is bounded, in size and in time, and can be passed on as it came. Called
+//! by `call`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,21 +18,21 @@ const LARGEST: usize = 256 << 10;
 /// How long the body of an error may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// An answer, read as far as it went.
-pub(crate) struct Refusal {
+/// An answer, heard as far as it went.
+pub(crate) struct Heard {
     pub(crate) head: Parts,
-    /// What was read.
+    /// What was heard.
     pub(crate) before: VecDeque<Bytes>,
     /// What was not.
     pub(crate) rest: Incoming,
-    /// All of it, where that was read.
+    /// All of it, where that was heard.
     pub(crate) whole: Option<Bytes>,
     /// What it says about a prompt that is too long.
     pub(crate) overflow: Option<Overflow>,
 }
 
-/// Reads an answer.
-pub(crate) async fn refusal(answer: Response<Incoming>) -> Refusal {
+/// Hears an answer out.
+pub(crate) async fn hear(answer: Response<Incoming>) -> Heard {
     let (head, mut rest) = answer.into_parts();
     let mut before = VecDeque::new();
     let mut size = 0;
@@ -58,5 +58,5 @@ pub(crate) async fn refusal(answer: Response<Incoming>) -> Refusal {
         .as_ref()
         .filter(|_| !head.status.is_success())
         .and_then(|whole| epitome_wire::overflow(head.status.as_u16(), whole));
-    Refusal { head, before, rest, whole, overflow }
+    Heard { head, before, rest, whole, overflow }
 }

@@ -1,0 +1,284 @@
+//! A request on its way to its upstream, and the answer on its way back.
+//!
+//! Invariant: credentials go to the one upstream of their API. A prompt is sent at most twice, and
+//! the second time only where the first was refused as too long before anything of an answer came.
+//! Called by `handler`.
+
+use std::sync::Arc;
+
+use epitome::Sent;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::access::Visitor;
+use crate::app::App;
+use crate::body::{Sending, Untaken, take};
+use crate::count;
+use crate::fault::{Fault, translated};
+use crate::headers::{self, Payload};
+use crate::heard::{Heard, hear};
+use crate::prepare::{Came, Prepared, TooLarge};
+use crate::route::{Route, Task};
+use crate::skip::Skip;
+use crate::stream::{Outflow, Relay};
+use crate::tee::{Line, Tee};
+use crate::upstream::Unreachable;
+use crate::url::Url;
+
+/// A request on its way.
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) head: Parts,
+    pub(crate) route: Route,
+    pub(crate) visitor: Visitor,
+    pub(crate) upstream: Url,
+}
+
+/// What an upstream answers.
+enum Answer {
+    /// The model speaks.
+    Spoken(Response<Incoming>),
+    /// An error, or a count.
+    Heard(Heard),
+}
+
+impl Call {
+    /// Passes everything through, both ways.
+    pub(crate) async fn pass(
+        self,
+        body: Incoming,
+        skip: Option<Skip>,
+        line: &mut Option<Line>,
+    ) -> Result<Response<Outflow>, Fault> {
+        if let Some(skip) = skip {
+            self.app.prepared(Some(skip));
+        }
+        let answer = self.send(Sending::Streamed(body), Payload::AsItCame, false).await?;
+        let (mut head, from) = answer.into_parts();
+        if let Some(mut line) = line.take() {
+            if let Some(skip) = skip {
+                line.skipped(skip);
+            }
+            self.app.put(&line.closed(head.status, self.app.now()));
+        }
+        head.headers = headers::downward(head.headers);
+        tell(&mut head.headers, None, skip);
+        Ok(Response::from_parts(head, Outflow::Relayed(Relay::new(from))))
+    }
+
+    /// Sends what is made of a conversation, and relays what comes back.
+    pub(crate) async fn converse(
+        self,
+        body: Incoming,
+        line: &mut Option<Line>,
+    ) -> Result<Response<Outflow>, Fault> {
+        let settings = &self.app.settings;
+        let body = take(body, settings.max_body, settings.body_within);
+        let came = Came {
+            body: body.await.map_err(|why| self.untaken(why))?,
+            headers: self.head.headers.clone(),
+            dialect: self.route.dialect,
+            task: self.route.task,
+            tenant: self.visitor.tenant.clone(),
+        };
+        let prepared = self.app.prepare.prepare(&came).await;
+        let mut prepared = prepared.map_err(|TooLarge(most)| self.too_large(most))?;
+        if !prepared.side {
+            self.app.prepared(prepared.skip);
+        }
+        if settings.shadow {
+            (prepared.body, prepared.payload) = (came.body.clone(), Payload::AsItCame);
+        }
+        if let Some(line) = line {
+            line.prepared(&self.visitor.tenant, &prepared, self.app.now());
+        }
+        let answer = self.exchange(&mut prepared, line).await;
+        let status = match &answer {
+            Ok(Answer::Spoken(answer)) => answer.status(),
+            Ok(Answer::Heard(heard)) => heard.head.status,
+            Err(fault) => fault.status,
+        };
+        self.app.dump(&self.head, &self.upstream, &came, &prepared, status);
+        Ok(match (answer?, line.take()) {
+            (Answer::Spoken(answer), Some(line)) => self.relayed(answer, prepared, line),
+            (Answer::Spoken(answer), None) => answer.map(|from| Outflow::Relayed(Relay::new(from))),
+            (Answer::Heard(heard), line) => {
+                if let Some(line) = line {
+                    self.app.put(&line.closed(status, self.app.now()));
+                }
+                self.told(heard, &prepared)
+            }
+        })
+    }
+
+    /// Sends a prompt, and a smaller one where that is refused as too long (hazard 28).
+    async fn exchange(
+        &self,
+        prepared: &mut Prepared,
+        line: &mut Option<Line>,
+    ) -> Result<Answer, Fault> {
+        let body = Sending::whole(prepared.body.clone());
+        let answer = self.send(body, prepared.payload, true).await?;
+        let is_spoken = |answer: &Response<Incoming>| {
+            self.route.task == Task::Prompt && answer.status().as_u16() < 400
+        };
+        if is_spoken(&answer) {
+            return Ok(Answer::Spoken(answer));
+        }
+        let heard = hear(answer).await;
+        let Some(smaller) = self.smaller(prepared, &heard).await else {
+            return Ok(Answer::Heard(heard));
+        };
+        prepared.body = smaller.prompt.bytes.clone();
+        prepared.made = prepared.made.take().map(|(ask, _)| (ask, smaller));
+        if let Some(line) = line {
+            line.overflowed(&self.visitor.tenant, prepared);
+        }
+        let body = Sending::whole(prepared.body.clone());
+        let answer = self.send(body, prepared.payload, true).await?;
+        Ok(match is_spoken(&answer) {
+            true => Answer::Spoken(answer),
+            false => Answer::Heard(hear(answer).await),
+        })
+    }
+
+    /// Sends a request up; `heard` says that its answer is read here.
+    async fn send(
+        &self,
+        body: Sending,
+        payload: Payload,
+        heard: bool,
+    ) -> Result<Response<Incoming>, Fault> {
+        let uri = self.upstream.join(&self.head.uri).map_err(|error| {
+            let path = self.head.uri.path();
+            let message = format!(
+                "`{path}` is no path that can be sent on: {error}; ask for a path that begins with \
+                 a slash"
+            );
+            Fault::new(StatusCode::BAD_REQUEST, message)
+        })?;
+        let mut request = Request::new(body);
+        *request.method_mut() = self.head.method.clone();
+        *request.uri_mut() = uri;
+        let came = self.head.headers.clone();
+        *request.headers_mut() = headers::upward(came, payload, self.visitor.spent, heard);
+        self.app.upstream.send(request).await.map_err(|error| self.unreachable(&error))
+    }
+
+    /// A smaller prompt for one that was refused as too long, where there is one.
+    async fn smaller(&self, prepared: &Prepared, heard: &Heard) -> Option<Sent> {
+        let told = heard.overflow?;
+        let (ask, sent) = prepared.made.as_ref()?;
+        if self.app.settings.shadow || self.route.task == Task::Count {
+            return None;
+        }
+        let again = self.app.prepare.again(ask, sent, told).await?;
+        (again.prompt.bytes != prepared.body).then_some(again)
+    }
+
+    /// An answer of the model, relayed as it comes.
+    fn relayed(
+        &self,
+        answer: Response<Incoming>,
+        prepared: Prepared,
+        line: Line,
+    ) -> Response<Outflow> {
+        let (mut head, from) = answer.into_parts();
+        head.headers = headers::downward(head.headers);
+        tell(&mut head.headers, prepared.sent(), prepared.skip);
+        let line = line.answered(head.status, self.app.now());
+        let encoding = head.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
+        let plain = encoding.is_none_or(|encoding| encoding.eq_ignore_ascii_case(b"identity"));
+        let dialect = self.route.dialect;
+        let tee = Tee::new(Arc::clone(&self.app), prepared, dialect.format(), plain, line);
+        let upstream = self.upstream.to_string();
+        let relay = Relay::answer(from, &head.headers, dialect, upstream, Box::new(tee));
+        Response::from_parts(head, Outflow::Relayed(relay))
+    }
+
+    /// An error or a count, as it is or in the words that the client needs.
+    fn told(&self, heard: Heard, prepared: &Prepared) -> Response<Outflow> {
+        let Heard { mut head, before, rest, whole, overflow } = heard;
+        head.headers = headers::downward(head.headers);
+        tell(&mut head.headers, prepared.sent(), prepared.skip);
+        let settings = &self.app.settings;
+        let other = match (whole, prepared.sent()) {
+            (Some(whole), _) if !head.status.is_success() => {
+                translated(self.route.dialect, head.status, &whole, overflow)
+            }
+            (Some(whole), Some(sent)) if !settings.shadow => {
+                count::raised(&whole, &sent.prompt, settings.floor_share)
+            }
+            _ => None,
+        };
+        let body = match other {
+            Some(other) => {
+                head.headers.remove(CONTENT_LENGTH);
+                Outflow::whole(other)
+            }
+            None => Outflow::Relayed(Relay::new(rest).after(before)),
+        };
+        Response::from_parts(head, body)
+    }
+
+    fn untaken(&self, why: Untaken) -> Fault {
+        let settings = &self.app.settings;
+        match why {
+            Untaken::TooLarge => self.too_large(settings.max_body),
+            Untaken::Hung => {
+                let seconds = settings.body_within.as_secs();
+                let message = format!(
+                    "the body of the request stopped in the middle for {seconds} seconds: send it \
+                     again"
+                );
+                Fault::new(StatusCode::REQUEST_TIMEOUT, message)
+            }
+            Untaken::Broken => {
+                let message = "the body of the request broke off or is malformed: send it again";
+                Fault::new(StatusCode::BAD_REQUEST, message)
+            }
+        }
+    }
+
+    fn too_large(&self, most: usize) -> Fault {
+        let message = format!(
+            "the body of the request is larger than the {most} bytes that this proxy takes: compact \
+             the conversation or begin a new one"
+        );
+        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+
+    fn unreachable(&self, error: &Unreachable) -> Fault {
+        let Unreachable { connected, reason } = error;
+        let (upstream, api) = (&self.upstream, self.route.api.name());
+        let message = match connected {
+            false => format!(
+                "the upstream {upstream} cannot be reached: {reason}; check that it runs and that \
+                 `--{api}-upstream` names it"
+            ),
+            true => format!(
+                "the upstream {upstream} hung up before it answered: {reason}; send the request \
+                 again, and look into the upstream's log where that does not help"
+            ),
+        };
+        Fault::new(StatusCode::BAD_GATEWAY, message)
+    }
+}
+
+/// Says in the head of an answer what was done to its request.
+fn tell(headers: &mut HeaderMap, sent: Option<&Sent>, skip: Option<Skip>) {
+    if let Some(sent) = sent {
+        let [raw, now] = sent.prompt.tokens;
+        if let Ok(session) = HeaderValue::from_str(&sent.prompt.session) {
+            headers.insert(headers::SESSION, session);
+        }
+        if let Ok(tokens) = HeaderValue::from_str(&format!("{raw}/{now}")) {
+            headers.insert(headers::TOKENS, tokens);
+        }
+    }
+    if let Some(skip) = skip {
+        headers.insert(headers::SKIP, HeaderValue::from_static(skip.word()));
+    }
+}
