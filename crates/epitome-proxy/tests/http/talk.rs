@@ -1,11 +1,11 @@
 //! Conversations: what is sent for them, and what the client is told.
 
-use std::io::Write;
-use std::sync::Arc;
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::{Compressor, Hub, Memory, Profile};
+use epitome::{Compressor, Hub, Memory, Profile, Sqlite};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -18,8 +18,27 @@ fn messages(result: &str) -> String {
     )
 }
 
+/// What the proxy and all below it write into a log.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn log() -> String {
-    (0..4_000).map(|line| format!("[{line:05}] compiled unit {line} without a warning\n")).collect()
+    log_of(4_000)
+}
+
+fn log_of(lines: usize) -> String {
+    (0..lines).map(|line| format!("[{line:05}] compiled unit {line} without a warning\n")).collect()
 }
 
 #[tokio::test]
@@ -167,23 +186,50 @@ async fn a_count_is_of_what_would_be_sent() {
 
 #[tokio::test]
 async fn credentials_are_nowhere_but_upstream() {
+    let log = Log::default();
+    let written = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || written.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let upstream =
+        Upstream::says(&[&answer("200 OK", "", "{}"), &answer("500 No", "", "{}")]).await;
     let dump = folder.path().join("dumps");
-    let proxy = proxy_with(&upstream, |settings| settings.dump = Some(dump.clone())).await;
-    let headers = "authorization: Bearer secret-1\nx-api-key: secret-2\ncookie: secret-3";
-    ask(&proxy, &request("POST /v1/messages?key=secret-4", headers, &messages(&log()))).await;
+    let store = Arc::new(Sqlite::open(&folder.path().join("epitome.db")).unwrap());
+    let profile = Profile::default();
+    let hub = Hub::new(store, move || Compressor::builder().profile(profile.clone()));
+    let proxy = proxy_with(&upstream, |settings| {
+        settings.dump = Some(dump.clone());
+        settings.hub = Arc::new(hub);
+    })
+    .await;
+    let headers = "authorization: Bearer secret-1\nx-api-key: secret-2\ncookie: secret-3\n\
+        x-goog-api-key: secret-4";
+    for line in ["POST /v1/messages?key=secret-5", "POST /v1/messages", "GET /x?key=secret-6"] {
+        ask(&proxy, &request(line, headers, &messages(&log_of(4_000)))).await;
+    }
+    ask(&proxy, &request("CONNECT a.b:1", headers, "")).await;
     proxy.stop(Duration::from_secs(20)).await;
     assert!(upstream.seen()[0].head.contains("secret-1"));
-    let files: Vec<_> =
-        std::fs::read_dir(&dump).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 3);
-    for file in files {
-        let text =
-            std::io::read_to_string(std::fs::File::options().read(true).open(&file).unwrap());
-        let text = text.unwrap();
-        assert!(!text.is_empty() && !text.contains("secret-"), "{}: {text}", file.display());
+    assert!(upstream.seen()[0].head.contains("key=secret-5"));
+    let mut files = vec![];
+    for folder in [folder.path(), &*dump] {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.extend(entries.filter(|path| path.is_file()));
     }
+    assert!(files.len() >= 7, "{files:?}");
+    for path in files {
+        let mut bytes = Vec::new();
+        std::fs::File::options().read(true).open(&path).unwrap().read_to_end(&mut bytes).unwrap();
+        let found = bytes.windows(7).any(|window| window == b"secret-");
+        assert!(!found, "{}", path.display());
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("no tunnels"), "{log}");
+    // Other tests of this program write into the same log, none of them a secret of these.
+    assert!(!log.contains("secret-"), "{log}");
 }
 
 #[tokio::test]
