@@ -57,36 +57,43 @@ impl Api {
 /// What the upstream is scripted to call in each round.
 pub(crate) fn calls() -> Vec<epitome_upstream::Call> {
     let input = json!({"n": "{turn}"});
-    ["read_log", "query"].map(|name| epitome_upstream::Call::new(name, input.clone())).to_vec()
+    ["read_log", "read_code"].map(|name| epitome_upstream::Call::new(name, input.clone())).to_vec()
 }
 
-/// What the tools say: a log with one fatal line, a table with one failure.
+/// What the tools say: a log with one fatal line, which can be made small, and source code, which
+/// stays as it is.
 pub(crate) fn result_of(name: &str, n: &str) -> String {
-    if name == "read_log" {
-        let line = |i: usize| match i {
-            97 => format!("10:01:37 FATAL w3 run {n} out of memory: killed pid 80{n}"),
-            _ => format!(
-                "10:{:02}:{:02} INFO w{} run {n} item {i} took {}ms",
-                i / 60,
-                i % 60,
-                i % 7,
-                i * 37 % 900
-            ),
-        };
-        return (0..160).map(line).collect::<Vec<_>>().join("\n");
-    }
-    let row = |i: usize| {
-        let state = if i == 41 { format!("lost lease {n}-rowan") } else { "ok".to_owned() };
-        json!({"id": format!("{n}-{i}"), "state": state, "score": i * 7 % 100})
+    let line = |i: usize| match i {
+        97 => format!("10:01:37 FATAL w3 run {n} out of memory: killed pid 80{n}"),
+        _ => format!(
+            "10:{:02}:{:02} INFO w{} run {n} item {i} took {}ms",
+            i / 60,
+            i % 60,
+            i % 7,
+            i * 37 % 900
+        ),
     };
-    Value::Array((0..90).map(row).collect()).to_string()
+    let code = |i: usize| {
+        format!(
+            "def lease_{n}_{i}(ledger, amount: int, retries: int = {i}) -> int:\n    \"\"\"Renews \
+             lease {i} of cluster {n}.\"\"\"\n    if amount < {}:\n        raise \
+             LeaseError(\"{n}-{i} is too small\")\n    return ledger.post(\"rowan-{n}-{i}\", \
+             amount * {})\n",
+            i * 31 % 97,
+            i + 3
+        )
+    };
+    match name {
+        "read_log" => (0..160).map(line).collect::<Vec<_>>().join("\n"),
+        _ => (0..30).map(code).collect::<Vec<_>>().join("\n"),
+    }
 }
 
 impl Agent {
     /// A conversation that begins with a system prompt and a task.
     pub(crate) fn new(api: Api, task: &str) -> Self {
         let system = "You keep the billing service running. cwd=/srv/billing";
-        let tools = json!(["read_log", "query"].map(|name| api.tool(name)));
+        let tools = json!(["read_log", "read_code"].map(|name| api.tool(name)));
         let said = json!({"role": "user", "content": task});
         // The history stands last, so that one request's bytes begin with the last one's.
         let body = match api {

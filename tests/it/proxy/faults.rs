@@ -274,8 +274,8 @@ fn a_graceful_end_finishes_streams() {
 fn a_prompt_that_is_too_long_is_compressed_and_tried_once_more() {
     for api in [Api::Anthropic, Api::Chat, Api::Responses] {
         let script = Script { limit: Some(14_000), ..Script::agent(8, calls()) };
-        // Nothing tells the proxy of this limit; results go out whole, so that it is met.
-        let serving = Serving::start(script, &["--profile", "ollm"]);
+        // Nothing tells the proxy of this limit.
+        let serving = Serving::start(script, &[]);
         let mut agent = Agent::new(api, "Find out why the deployment fails.");
         agent.streams = api == Api::Chat;
         agent.work(&serving);

@@ -35,6 +35,10 @@ const FAULTS: [&str; 12] = [
     "hang",
 ];
 
+fn fault_of(number: usize) -> &'static str {
+    if number % 5 == 2 { FAULTS[number / 5 % FAULTS.len()] } else { "none" }
+}
+
 /// The most memory that a process ever took, in bytes.
 #[cfg(target_os = "linux")]
 pub(super) fn peak(pid: u32) -> u64 {
@@ -147,8 +151,7 @@ fn many_requests_with_faults_among_them() {
                     }
                     let api = APIS[number / 5 % 4];
                     let body = body(number, api);
-                    let fault =
-                        if number % 5 == 2 { FAULTS[number / 5 % FAULTS.len()] } else { "none" };
+                    let fault = fault_of(number);
                     let mut ask = Ask::post(api.path(), body.to_string());
                     ask = ask.header("x-api-key", KEY).header("x-upstream-fault", fault);
                     if ["hang", "stall"].contains(&fault) {
@@ -161,7 +164,10 @@ fn many_requests_with_faults_among_them() {
         }
     });
     let prompts = serving.upstream.prompts();
-    assert_eq!(prompts.len(), all, "requests were lost or doubled");
+    // A client that gives up at once may be gone before its request is on its way.
+    let gave_up = (0..all).filter(|number| ["hang", "stall"].contains(&fault_of(*number))).count();
+    let arrived = prompts.len();
+    assert!((all - gave_up..=all).contains(&arrived), "{arrived} of {all} requests arrived");
     let invalid = prompts.iter().filter(|it| it.refused.is_some()).count();
     assert_eq!(invalid, 0, "{:?}", prompts.iter().find_map(|it| it.refused.clone()));
     #[cfg(target_os = "linux")]

@@ -27,7 +27,7 @@ const SHAPES: [(&str, &str, &str); 7] = [
     (
         "odd numbers and members that nobody knows",
         "/v1/messages",
-        r#"{ "model" : "m", "max_tokens":1e3, "temperature":2.50,"seed":12345678901234567890123, "x_new":{"b":[1.0,-0.0,1E+2],"a":"\u00e9\/\ud83d\ude00"},"messages":[ {"role":"user","content":[{"type":"text","text":"caf\u00e9 \/ 2.50","x_own":{"z":1,"a":2.10}}],"x_seen":1.10} ] }"#,
+        r#"{ "model" : "m", "max_tokens":1000, "temperature":2.50,"seed":12345678901234567890123, "x_new":{"b":[1.0,-0.0,1E+2],"a":"\u00e9\/\ud83d\ude00"},"messages":[ {"role":"user","content":[{"type":"text","text":"caf\u00e9 \/ 2.50","x_own":{"z":1,"a":2.10}}],"x_seen":1.10} ] }"#,
     ),
     (
         "items with ids, developer messages, metadata as text",
