@@ -16,6 +16,8 @@ mod conversation;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;
@@ -35,6 +37,8 @@ mod reload;
 mod replay;
 #[cfg(test)]
 mod report;
+#[cfg(test)]
+mod run;
 #[cfg(test)]
 mod scan;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The facade, as hosts use it.
 
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod model;
