@@ -151,11 +151,10 @@ impl Call {
         payload: Payload,
         heard: bool,
     ) -> Result<Response<Incoming>, Fault> {
-        let uri = self.upstream.join(&self.head.uri).map_err(|error| {
-            let path = self.head.uri.path();
+        let uri = self.upstream.join(&self.head.uri).ok_or_else(|| {
             let message = format!(
-                "`{path}` is no path that can be sent on: {error}; ask for a path that begins with \
-                 a slash"
+                "`{}` is no path that can be sent on: ask for one that begins with a slash",
+                self.head.uri.path()
             );
             Fault::new(StatusCode::BAD_REQUEST, message)
         })?;

@@ -5,9 +5,12 @@
 //! it is searched for, and parsed where it is found. Called by `prepare`, on a thread that relays
 //! nothing.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use memchr::memmem;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Bodies up to this size are parsed whole.
@@ -17,50 +20,46 @@ pub(crate) const SMALL: usize = 64 << 10;
 const DECIDING: [&[u8]; 4] =
     [b"\"previous_response_id\"", b"\"conversation\"", b"\"context_management\"", b"\"num_ctx\""];
 
-/// The top of a request's body.
-#[derive(Debug, Default, Deserialize)]
+/// The top of a request's body: members as they stand there, the last of a name.
+#[derive(Debug, Default)]
 pub(crate) struct Facts<'b> {
-    /// The model asked for.
-    pub(crate) model: Option<String>,
-    /// The most that the answer may take, in tokens.
-    #[serde(alias = "max_completion_tokens", alias = "max_output_tokens")]
-    max_tokens: Option<u64>,
-    tools: Option<Vec<IgnoredAny>>,
-    previous_response_id: Option<IgnoredAny>,
-    conversation: Option<IgnoredAny>,
-    #[serde(borrow)]
+    model: Option<&'b RawValue>,
+    max_tokens: Option<&'b RawValue>,
+    tools: Option<&'b RawValue>,
+    chained: bool,
     context_management: Option<&'b RawValue>,
-    options: Option<Options>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Options {
-    num_ctx: Option<u64>,
+    options: Option<&'b RawValue>,
 }
 
 impl<'b> Facts<'b> {
-    /// What a body says; none where it is seen to be no JSON object of that shape.
+    /// What a body says; none where it is seen to be no JSON object.
     pub(crate) fn of(body: &'b [u8]) -> Option<Self> {
         if body.len() <= SMALL || decides(body) {
             return serde_json::from_slice(body).ok();
         }
-        Some(Self { model: model(body), ..Self::default() })
+        Some(Self { model: first(body, b"\"model\""), ..Self::default() })
+    }
+
+    /// The model asked for.
+    pub(crate) fn model(&self) -> Option<String> {
+        read(self.model?)
     }
 
     /// The most that the answer may take, in tokens.
     pub(crate) fn max_tokens(&self) -> Option<u64> {
-        self.max_tokens
+        read(self.max_tokens?)
     }
 
     /// Whether the model is given tools.
     pub(crate) fn has_tools(&self) -> bool {
-        self.tools.as_ref().is_some_and(|tools| !tools.is_empty())
+        let tools: Option<Vec<IgnoredAny>> = self.tools.and_then(read);
+        tools.is_some_and(|tools| !tools.is_empty())
     }
 
     /// Whether the conversation is kept by the provider, and what is sent is only its end
     /// (hazard 26).
     pub(crate) fn is_chained(&self) -> bool {
-        self.previous_response_id.is_some() || self.conversation.is_some()
+        self.chained
     }
 
     /// Whether the provider is asked to clear tool results by itself (hazard 27). Clearing its own
@@ -71,7 +70,54 @@ impl<'b> Facts<'b> {
 
     /// The window that an Ollama model is told to run with, in tokens.
     pub(crate) fn num_ctx(&self) -> Option<u64> {
-        self.options.as_ref()?.num_ctx
+        #[derive(Deserialize)]
+        struct Options {
+            num_ctx: u64,
+        }
+        read(self.options?).map(|options: Options| options.num_ctx)
+    }
+}
+
+fn read<'b, T: Deserialize<'b>>(value: &'b RawValue) -> Option<T> {
+    serde_json::from_str(value.get()).ok()
+}
+
+impl<'de: 'b, 'b> Deserialize<'de> for Facts<'b> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Top;
+        impl<'de> Visitor<'de> for Top {
+            type Value = Facts<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a request")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Facts<'de>, A::Error> {
+                let mut facts = Facts::default();
+                while let Some(name) = members.next_key::<Cow<'de, str>>()? {
+                    let kept = match &*name {
+                        "model" => &mut facts.model,
+                        "max_tokens" | "max_completion_tokens" | "max_output_tokens" => {
+                            &mut facts.max_tokens
+                        }
+                        "tools" => &mut facts.tools,
+                        "context_management" => &mut facts.context_management,
+                        "options" => &mut facts.options,
+                        "previous_response_id" | "conversation" => {
+                            facts.chained |= members.next_value::<Option<IgnoredAny>>()?.is_some();
+                            continue;
+                        }
+                        _ => {
+                            members.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    *kept = Some(members.next_value()?);
+                }
+                Ok(facts)
+            }
+        }
+        deserializer.deserialize_map(Top)
     }
 }
 
@@ -101,21 +147,20 @@ fn decides(body: &[u8]) -> bool {
             let is_harmless = |value: &RawValue| {
                 value.get() == "null" || name.ends_with(b"management\"") && !clears(value.get())
             };
-            !member::<&RawValue>(&body[at + name.len()..]).is_some_and(is_harmless)
+            !member(&body[at + name.len()..]).is_some_and(is_harmless)
         })
     })
 }
 
-/// The model that a body asks for first.
-fn model(body: &[u8]) -> Option<String> {
-    let name = b"\"model\"";
+/// The value of the first member of this name.
+fn first<'b>(body: &'b [u8], name: &[u8]) -> Option<&'b RawValue> {
     member(&body[memmem::find(body, name)? + name.len()..])
 }
 
 /// The value of a member, after its name.
-fn member<'b, T: Deserialize<'b>>(rest: &'b [u8]) -> Option<T> {
+fn member(rest: &[u8]) -> Option<&RawValue> {
     let value = rest.trim_ascii_start().strip_prefix(b":")?;
-    serde_json::Deserializer::from_slice(value).into_iter::<T>().next()?.ok()
+    serde_json::Deserializer::from_slice(value).into_iter().next()?.ok()
 }
 
 #[cfg(test)]
@@ -151,6 +196,10 @@ mod tests {
         );
         check(r#"{"previous_response_id":"r"}"#, Some((true, false, false, None, None)));
         check(r#"{"conversation":{"id":"c"}}"#, Some((true, false, false, None, None)));
+        check(
+            r#"{"max_tokens":"x","max_completion_tokens":1,"tools":7,"model":1,"tools":{}}"#,
+            Some((false, false, false, Some(1), None)),
+        );
         check("[]", None);
         check("{", None);
     }
@@ -191,7 +240,7 @@ mod tests {
             assert_eq!(decides(body.as_bytes()), parsed, "{members}");
             let facts = Facts::of(body.as_bytes()).unwrap();
             assert_eq!((facts.is_chained(), facts.has_provider_edits()), (chained, edits));
-            assert_eq!(facts.model.as_deref(), Some("m-1"));
+            assert_eq!(facts.model().as_deref(), Some("m-1"));
         }
     }
 }

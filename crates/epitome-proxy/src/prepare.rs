@@ -160,7 +160,7 @@ impl Prepare {
                 label: clients::label(&came.headers),
                 window: clients::window(&came.headers).or_else(|| facts.num_ctx()),
             },
-            model: facts.model.clone(),
+            model: facts.model(),
         });
         if facts.is_chained() {
             return Outcome::Passed(Skip::Chained);

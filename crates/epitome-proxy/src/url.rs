@@ -33,20 +33,21 @@ pub struct UrlError {
 
 impl Url {
     /// Where a request goes that asked for this path here. `/v1` at the end of the address and at
-    /// the beginning of the path is the same one.
-    pub(crate) fn join(&self, asked: &Uri) -> Result<Uri, http::Error> {
+    /// the beginning of the path is the same one. None for what is
+    /// no path, such as `*`.
+    pub(crate) fn join(&self, asked: &Uri) -> Option<Uri> {
         let path = asked.path();
         let path = match self.prefix.ends_with("/v1") {
             true => path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path),
             false => path,
         };
+        if !path.starts_with('/') {
+            return None;
+        }
         let query = asked.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let path = PathAndQuery::try_from(format!("{}{path}{query}", self.prefix))?;
-        Uri::builder()
-            .scheme(self.scheme.clone())
-            .authority(self.authority.clone())
-            .path_and_query(path)
-            .build()
+        let path = PathAndQuery::try_from(format!("{}{path}{query}", self.prefix)).ok()?;
+        let uri = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        uri.path_and_query(path).build().ok()
     }
 
     /// Whether it is reached over TLS.
@@ -103,6 +104,15 @@ mod tests {
         check("https://a.b", "/v1/messages?beta=true", "https://a.b/v1/messages?beta=true");
         check("http://127.0.0.1:1/", "/", "http://127.0.0.1:1/");
         check("https://a.b/x/y/", "/v1/models", "https://a.b/x/y/v1/models");
+    }
+
+    #[test]
+    fn only_a_path_is_asked_of_an_upstream() {
+        let url: Url = "https://a.b".parse().unwrap();
+        assert_eq!(url.join(&"*".parse().unwrap()), None);
+        let absolute = "http://c.d/x?y".parse().unwrap();
+        assert_eq!(url.join(&absolute).unwrap().to_string(), "https://a.b/x?y");
+        assert_eq!(url.join(&"//c.d/x".parse().unwrap()).unwrap().authority().unwrap(), "a.b");
     }
 
     #[test]
