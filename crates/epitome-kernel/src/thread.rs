@@ -63,6 +63,8 @@ pub struct Thread {
     latest_thinking: Option<EntryId>,
     /// The call that each result answers.
     answers: BTreeMap<PartId, PartId>,
+    /// How many entries stand before the first of these, where they are the end of a conversation.
+    before: u32,
 }
 
 impl Thread {
@@ -87,9 +89,17 @@ impl Thread {
             exchange_of,
             typed,
             answers: links.answers,
+            before: 0,
         };
         thread.pin_all(by_hand, &links.pending);
         thread
+    }
+
+    /// The same entries as the end of a conversation in which so many stand before them. They go by
+    /// their places there where people read of them; their ids count from the first of them.
+    #[must_use]
+    pub fn behind(self, entries: usize) -> Self {
+        Self { before: entries as u32, ..self }
     }
 
     fn pin_all(&mut self, by_hand: &[EntryId], pending: &[usize]) {
@@ -168,6 +178,13 @@ impl Thread {
         self.typed
     }
 
+    /// The entry with the last text in the user role, where that stands behind what a person typed
+    /// last.
+    pub fn note(&self) -> Option<EntryId> {
+        let note = self.entries.iter().rfind(|entry| is_note(entry))?.id;
+        (Some(note) > self.typed).then_some(note)
+    }
+
     /// Why a part of this thread cannot be rewritten, where it cannot.
     pub fn frozen(&self, id: PartId) -> Option<Frozen> {
         let part = self.part(id)?;
@@ -201,14 +218,15 @@ impl Thread {
 
     /// What a person is told an entry is: `e12 read_file result`, `e3 user`.
     pub fn name(&self, entry: &Entry) -> String {
+        let id = EntryId(self.before + entry.id.0);
         let result = entry.parts.iter().position(|part| matches!(part.body, Body::Result(_)));
         let tool = result.and_then(|at| self.tool_of(PartId { entry: entry.id, part: at as u32 }));
         match (entry.role, entry.results().count(), tool) {
-            (Role::System, ..) => format!("{} system", entry.id),
-            (Role::Assistant, ..) => format!("{} assistant", entry.id),
-            (_, 1, Some(tool)) => format!("{} {tool} result", entry.id),
-            (_, 0, _) => format!("{} user", entry.id),
-            _ => format!("{} tool results", entry.id),
+            (Role::System, ..) => format!("{id} system"),
+            (Role::Assistant, ..) => format!("{id} assistant"),
+            (_, 1, Some(tool)) => format!("{id} {tool} result"),
+            (_, 0, _) => format!("{id} user"),
+            _ => format!("{id} tool results"),
         }
     }
 }

@@ -4,13 +4,12 @@
 
 use epitome_kernel::{Sizes, Thread, View};
 use epitome_types::hook::{Columns, Place, Texts, Tokens};
-use epitome_types::{Body, Entry, Speaker};
+use epitome_types::{Body, Breakdown, Entry, Speaker};
 
 use crate::planning::Known;
 
 /// The sizes of a prompt.
-pub(crate) fn sizes(view: &View<'_>, tokens: &Sizes<'_>) -> Tokens {
-    let by = view.breakdown(tokens);
+pub(crate) fn sizes(by: &Breakdown) -> Tokens {
     let (total, aside) = (by.sum(), by.system + by.tools + by.checkpoints);
     Tokens {
         total,

@@ -20,19 +20,19 @@ pub(crate) fn outgoing(
     budget: Budget,
 ) -> Result<Vec<u8>, Error> {
     let bytes = document.edited(edits).map_err(Error::Edit)?;
-    if !edits.is_empty()
-        && let Err(found) = validate(document.format(), &bytes)
-    {
-        let added = added(found, &broken(document));
-        if !added.is_empty() {
-            return Err(Error::Invalid(added));
-        }
-    }
+    let bytes = if edits.is_empty() { bytes } else { checked(document, bytes)? };
     let size = bytes.len() as u64;
     if budget.unit == Unit::Bytes && size > budget.most {
         return Err(Error::Overrun { budget, size });
     }
     Ok(bytes)
+}
+
+/// What a document became, where that breaks no rule which the document kept.
+pub(crate) fn checked(document: &Document<'_>, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
+    let Err(found) = validate(document.format(), &bytes) else { return Ok(bytes) };
+    let added = added(found, &broken(document));
+    if added.is_empty() { Ok(bytes) } else { Err(Error::Invalid(added)) }
 }
 
 /// The violations of those hazards that are broken more often than before; places move, so they

@@ -42,11 +42,11 @@ pub(crate) fn said(
     said
 }
 
-/// The beginning of the first text that a person typed.
-pub(crate) fn title(entries: &[Entry], redaction: &Redaction) -> String {
+/// The beginning of the first text that a person typed; none where nobody typed anything.
+pub(crate) fn title(entries: &[Entry], redaction: &Redaction) -> Option<String> {
     let parts = entries.iter().flat_map(|entry| &entry.parts);
     let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
-    opening(&redaction.text(typed.unwrap_or_default()), TITLE)
+    Some(opening(&redaction.text(typed?), TITLE))
 }
 
 /// A snapshot with its id: a hash of what it was made of.

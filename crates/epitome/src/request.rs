@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use epitome_wire::{Document, Format, WireError, detect, transcribe};
 
 use crate::Error;
+use crate::session::Source;
 
 /// A request, and what it was made from.
 pub(crate) struct Request<'a> {
@@ -38,6 +39,11 @@ impl<'a> Request<'a> {
             return Err(Error::Conversion { from, to: format });
         }
         Ok(Self { bytes: input.into(), at: Vec::new(), from, format })
+    }
+
+    /// The request, to be read as far as it is needed.
+    pub(crate) fn source(&self) -> Result<Source<'_>, WireError> {
+        Source::of(&self.bytes, self.format, &self.at)
     }
 
     /// The request, read.

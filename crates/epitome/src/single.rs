@@ -162,7 +162,7 @@ impl Single<'_> {
                 limit: self.bounds.live.limit,
                 stated: self.bounds.enforced,
             },
-            tokens: facts::sizes(&self.view(), self.tokens),
+            tokens: facts::sizes(&self.view().breakdown(self.tokens)),
             confidence: 1.0,
             now: (self.settings.clock)(),
             // Scripts read numbers as floats, which hold 53 bits.

@@ -100,11 +100,6 @@ impl Live {
         let limit = most.map_or(self.limit, |most| self.limit.min(most));
         Self { limit, enforced: self.enforced && !lenient, ..self }
     }
-
-    /// The bound that is never exceeded.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget { unit: Unit::Tokens, most: self.limit }
-    }
 }
 
 impl Held {
@@ -154,7 +149,8 @@ impl Target {
         Bounds { limit: stated, budget: Some(budget), live, enforced: true }
     }
 
-    /// The bounds of a live conversation. A hard budget takes the place of the window.
+    /// The bounds of a live conversation. A hard budget takes the place of the window; `by_ratio`
+    /// works out that of a ratio, in tokens.
     ///
     /// # Errors
     ///
@@ -164,14 +160,13 @@ impl Target {
         window: Window,
         format: Format,
         options: &Options,
-        thread: &Thread,
-        tokens: &Sizes<'_>,
+        by_ratio: impl FnOnce(f64) -> u64,
     ) -> Result<Live, Error> {
         let stated = window.stated(options);
         let hard = match self {
             Target::Trigger => None,
             Target::Tokens(most) => Some(most),
-            Target::Ratio(ratio) => Some(by_ratio(thread, tokens, ratio).most),
+            Target::Ratio(ratio) => Some(by_ratio(ratio)),
             Target::Chars(_) => return Err(Error::NotInTokens { unit: Unit::Chars }),
             Target::Bytes(_) => return Err(Error::NotInTokens { unit: Unit::Bytes }),
         };

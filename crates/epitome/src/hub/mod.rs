@@ -186,7 +186,7 @@ impl Hub {
             Some(_) => None,
             None => locked(&self.compactions).adopted(ask, history),
         };
-        let prompt = session.pass(&ask.bytes, ask.format).await?;
+        let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;
         slot.refuse(None);
         let sent = self.sent(prompt, ask, history, spoken);
         if sent.compacting {
@@ -209,9 +209,9 @@ impl Hub {
         let found = locked(&self.conversations).find(&history);
         let place = found.as_ref().and_then(|slot| slot.session.try_lock().ok());
         let prompt = match place.as_deref() {
-            Some(Some(session)) => session.look(&ask.bytes, ask.format, window)?,
+            Some(Some(session)) => session.look(&ask.bytes, ask.format, &history.scan, window)?,
             // Nobody waits for a look.
-            _ => self.open(ask).look(&ask.bytes, ask.format, window)?,
+            _ => self.open(ask).look(&ask.bytes, ask.format, &history.scan, window)?,
         };
         Ok(self.sent(prompt, ask, &history, spoken))
     }

@@ -157,7 +157,7 @@ impl Keeper {
                 said,
                 format: document.format().to_string(),
                 model: document.model().map(str::to_owned),
-                title: title(entries, &self.profile.redaction),
+                title: title(entries, &self.profile.redaction).unwrap_or_default(),
                 turn: Some(Turn {
                     tokens: [tokens, tokens],
                     limit: self.profile.limit(document.format()),

@@ -5,12 +5,13 @@
 
 use epitome_kernel::{Batch, Departure, Turn};
 use epitome_plan::Arrival;
+use epitome_types::Entry;
 
-use super::compress::Ground;
+use super::ground::Ground;
 use super::state::Incoming;
 use super::{Session, UNNAMED};
 use crate::Error;
-use crate::recorded::{said, title};
+use crate::recorded::said;
 
 impl Session {
     /// The name of the session that a request belongs to: the host's, that of the session whose
@@ -19,11 +20,8 @@ impl Session {
         if let Some(name) = self.name.as_ref().filter(|_| self.named || incoming.extends()) {
             return Ok(name.clone());
         }
-        if let Some(name) = &incoming.session {
-            let repeats = incoming.recorded == incoming.keys.len();
-            if repeats || self.journal.session(&self.scope, name)?.head == incoming.after() {
-                return Ok(name.clone());
-            }
+        if let Some(name) = incoming.session.as_ref().filter(|_| incoming.goes_on) {
+            return Ok(name.clone());
         }
         if let Some(name) = &self.told.adopts {
             return Ok(name.clone());
@@ -48,31 +46,33 @@ impl Session {
 
     pub(crate) fn batch(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
         arrival: Arrival,
         sent: u64,
         rent: f64,
-        at: &str,
     ) -> Batch {
-        let Ground { document, incoming, tokens, .. } = ground;
-        let entries = document.entries().iter().enumerate().skip(incoming.recorded);
-        let said = entries.map(|(place, entry)| {
-            let saved = arrival.rewrites.iter().filter(|one| one.key == incoming.keys[place]);
+        let Ground { source, tail, incoming, live, .. } = ground;
+        let new = tail.came.iter().skip(incoming.recorded.saturating_sub(tail.first));
+        let said = new.map(|entry| {
+            let id = tail.place(entry.id);
+            let key = incoming.keys[id.index()];
+            let saved = arrival.rewrites.iter().filter(|one| one.key == key);
             let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
-            let names = (incoming.keys[place], incoming.chains[place]);
-            let bytes = (document.format(), document.message_bytes(entry.id));
-            said(bytes, entry, names, tokens.entry(entry.id) + saved, &self.redaction)
+            let bytes = (source.format, source.message(id.index()));
+            let names = (key, incoming.chains[id.index()]);
+            let placed = Entry { id, ..entry.clone() };
+            said(bytes, &placed, names, tail.tokens.entry(entry.id) + saved, &self.redaction)
         });
         Batch {
             after: incoming.after(),
             said: said.collect(),
             rewrites: arrival.rewrites,
             departure: arrival.departure,
-            format: document.format().to_string(),
-            model: document.model().map(str::to_owned),
-            title: title(document.entries(), &self.redaction),
-            turn: Some(Turn { tokens: [ground.raw, sent], limit: ground.live.limit, rent }),
-            at: at.to_owned(),
+            format: source.format.to_string(),
+            model: source.model().map(str::to_owned),
+            title: ground.tally.title.clone().unwrap_or_default(),
+            turn: Some(Turn { tokens: [ground.size()[0], sent], limit: live.limit, rent }),
+            at: ground.at.to_owned(),
         }
     }
 

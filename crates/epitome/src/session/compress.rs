@@ -4,41 +4,28 @@
 //! Invariant: a proposal changes nothing; what a failed one leaves behind is an event. After a
 //! commit the view is derived from the records, as after a restart.
 
+use std::sync::Arc;
+
 use epitome_extract::Facts;
-use epitome_kernel::{Commit, Departure, InForce, Sizes, Thread, View, epoch_of, identity};
-use epitome_plan::{Compressed, Envelope, floor, stalled};
+use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
+use epitome_plan::{Compressed, Envelope, stalled};
 use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Breakdown, Budget, Cause, Classed, Entry, Epoch, EpochId, Happened, MustKeep, OpReport,
-    Recorded, Role, Skip, Unit,
+    Budget, Cause, Classed, Entry, Epoch, Happened, MustKeep, OpReport, Recorded, Role, Skip, Unit,
 };
-use epitome_wire::Document;
 
 use super::Session;
 use super::events::Events;
-use super::state::{Incoming, State};
+use super::ground::{Ground, Whole};
+use super::state::State;
+use super::tail::Tail;
 use crate::Error;
 use crate::council::Council;
 use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
-use crate::target::{Held, Live};
-
-/// A request, as far as it is known before anything is done to it.
-pub(crate) struct Ground<'a> {
-    pub(crate) document: &'a Document<'a>,
-    /// The history with what was made smaller on arrival.
-    pub(crate) thread: &'a Thread,
-    pub(crate) tokens: &'a Sizes<'a>,
-    pub(crate) incoming: &'a Incoming,
-    pub(crate) live: &'a Live,
-    /// Tokens of the request as it came.
-    pub(crate) raw: u64,
-    pub(crate) name: &'a str,
-    /// When it came, ISO 8601.
-    pub(crate) at: &'a str,
-}
+use crate::target::Held;
 
 /// What the policies said of a request before anything is decided.
 pub(crate) struct Brief {
@@ -77,54 +64,28 @@ pub(crate) struct Proposal {
     snapshot: Option<bool>,
 }
 
-impl<'a> Ground<'a> {
-    /// The history as the records say it is sent, and the epoch that says so.
-    pub(crate) fn standing(&self, state: &State) -> (View<'a>, Option<EpochId>) {
-        match state.lineage.in_force(self.thread, &self.incoming.keys) {
-            Some(in_force) => (in_force.view, Some(in_force.epoch.id)),
-            None => (identity(self.thread), None),
-        }
-    }
-
-    /// Tokens by category: of the history as it came, and as the records say it is sent.
-    pub(crate) fn by_category(&self, state: &State) -> [Breakdown; 2] {
-        let mut came = identity(self.thread).breakdown(self.tokens);
-        // What is made smaller on arrival are results.
-        let saved = state.arrived().map(|(_, one)| one.tokens[0].saturating_sub(one.tokens[1]));
-        came.tool_results += saved.sum::<u64>();
-        [came, self.standing(state).0.breakdown(self.tokens)]
-    }
-
-    /// Whether the provider has no prefix of the prompt to read.
-    fn is_cold(&self) -> bool {
-        !self.incoming.extends() && self.incoming.sent == self.incoming.reconciled.shared()
-    }
-}
-
 impl Session {
-    /// The compression that is due, if one is.
+    /// What a compression that is due comes to, if it comes to something.
     pub(crate) async fn propose(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
         brief: &Brief,
+        due: Due,
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
-        let size = ground.standing(state).0.size(ground.tokens);
-        let Some(due) = self.due(ground, brief, state, size, events).await else {
-            return Ok(None);
-        };
+        let ([_, size], Tail { thread: came, tokens, .. }) = (ground.size(), ground.tail);
         // What was taken back stays as it is, unless the window forces it or the user asks.
-        let in_force = state.lineage.in_force(ground.thread, &ground.incoming.keys);
-        let mut pins = state.pinned();
+        let in_force = whole.in_force.as_ref();
+        let mut pins = state.pinned(0);
         if due.cause == Cause::Soft {
-            pins.extend(state.lineage.held(&ground.incoming.keys, in_force.as_ref()));
+            pins.extend(whole.lineage.held(&ground.incoming.keys, in_force));
         }
-        let thread = Thread::new(ground.thread.entries().to_vec(), &pins);
+        let thread = Thread::new(came.entries().to_vec(), &pins);
         let texts = ThreadTexts(&thread);
         let summarizers: Vec<_> = self.settings.summarizers.iter().map(|one| &**one).collect();
-        let checkpoints = ground.checkpoints(state);
-        let view = ground.standing(state).0;
+        let checkpoints = whole.checkpoints(ground.tail);
         let in_tokens = |most| Budget { unit: Unit::Tokens, most };
         let planning = Planning {
             council: &brief.council,
@@ -132,19 +93,19 @@ impl Session {
             budgets: &brief.budgets,
             thread: &thread,
             texts: &texts,
-            counter: ground.tokens.gauge().counter,
+            counter: tokens.gauge().counter,
             summarizers: &summarizers,
-            standing: in_force.as_ref().map(InForce::plan).unwrap_or_default(),
-            columns: columns(&thread, &view, ground.tokens, &checkpoints),
+            standing: in_force.map(InForce::plan).unwrap_or_default(),
+            columns: columns(&thread, whole.view(), tokens, &checkpoints),
             checkpoints,
             cause: due.cause,
             target: due.target,
             most: in_tokens(brief.held.hard),
-            floor: self.floor(ground),
+            floor: ground.floor(),
         };
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;
-        let envelope = Envelope { tokens: ground.tokens.envelope(), bytes: 0 };
+        let envelope = Envelope { tokens: ground.schemas, bytes: 0 };
         let back = self.back();
         let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
@@ -156,7 +117,7 @@ impl Session {
         let skip = match planned {
             Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
                 None => {
-                    let made = self.epoch(&compressed, ground, in_force.as_ref(), state, due);
+                    let made = self.epoch(&compressed, ground, whole, due);
                     let Some(epoch) = made else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let snapshot = orders.snapshot;
@@ -189,23 +150,21 @@ impl Session {
         Ok(None)
     }
 
-    /// What cannot shrink, in tokens.
-    fn floor(&self, ground: &Ground<'_>) -> u64 {
-        floor(ground.thread, ground.tokens, |part| ground.tokens.part(part)).size
-    }
-
     /// Whether a compression is due, as the policies and the bounds say.
-    async fn due(
+    pub(crate) async fn due(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
         brief: &Brief,
         state: &mut State,
-        size: u64,
         events: &mut Events,
     ) -> Option<Due> {
+        if ground.source.scan.continued {
+            // What it stands for is kept by the provider.
+            return None;
+        }
+        let ([_, size], new) = (ground.size(), ground.tail.from(ground.incoming.sent));
         let prices = self.settings.profile.cache_prices();
-        let cache = state.meter.look(size, ground.is_cold(), &brief.budgets, prices);
-        let new = &ground.thread.entries()[ground.incoming.reconciled.shared()..];
+        let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
         let mut job = TriggerJob {
             common: brief.common.clone(),
             cause: match self.told.refused {
@@ -214,7 +173,7 @@ impl Session {
                 None => Occasion::Turn,
             },
             replied: new.iter().any(|entry| entry.role == Role::Assistant),
-            floor: self.floor(ground),
+            floor: ground.floor(),
             budgets: brief.budgets.clone(),
             cache,
             stalled: state.meter.stalled_at(),
@@ -255,18 +214,17 @@ impl Session {
     fn epoch(
         &self,
         compressed: &Compressed<'_>,
-        ground: &Ground<'_>,
-        in_force: Option<&InForce<'_, '_>>,
-        state: &State,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
         due: Due,
     ) -> Option<Epoch> {
-        let number = state.lineage.compressions(in_force.map(|it| it.epoch.id)) + 1;
+        let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
         epoch_of(&compressed.plan, &ground.incoming.keys, in_force, number, due.cause)
     }
 
     fn proposal(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
         compressed: Compressed<'_>,
         mut epoch: Epoch,
         (snapshot, confidence): (Option<bool>, Option<f64>),
@@ -274,7 +232,7 @@ impl Session {
         let mut departure = compressed.departure;
         let sent = compressed.view.entries();
         let [all, sent] =
-            [ground.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
+            [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
         let kept = share(Facts::of(&all).kept(&sent, &departure.passages));
         epoch.confidence = kept.min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
@@ -291,14 +249,15 @@ impl Session {
     /// otherwise it is discarded.
     pub(crate) fn commit(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
         state: &mut State,
         proposal: Proposal,
         events: &mut Events,
     ) -> Result<bool, Error> {
         let Proposal { epoch, departure, ops, beside, snapshot } = proposal;
         if snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
-            self.snapshot_before(ground, &epoch, state, events);
+            self.snapshot_before(ground, whole, &epoch, events);
         }
         let (journal, scope) = (&*self.journal, &*self.scope);
         loop {
@@ -308,9 +267,10 @@ impl Session {
                     break;
                 }
                 Commit::Behind => {
-                    let pinned = state.pinned();
+                    let pinned = state.pinned(0);
                     state.reread(journal, scope)?;
-                    if ground.standing(state).1 != epoch.parent || state.pinned() != pinned {
+                    let now = Whole::of(&state.lineage, ground.tail, &ground.incoming.keys);
+                    if now.standing().epoch != epoch.parent || state.pinned(0) != pinned {
                         return Ok(false);
                     }
                 }
@@ -327,7 +287,7 @@ impl Session {
             },
         );
         beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
-        state.lineage.extend([Recorded { epoch, undone: false }]);
+        Arc::make_mut(&mut state.lineage).extend([Recorded { epoch, undone: false }]);
         Ok(true)
     }
 }

@@ -4,15 +4,16 @@
 //! hub.
 
 use bytes::Bytes;
-use epitome_count::tools;
-use epitome_kernel::{Gauge, Sizes};
-use epitome_types::{Rewrite, Unit};
-use epitome_wire::{Document, Format};
+use epitome_kernel::Gauge;
+use epitome_types::Unit;
+use epitome_wire::{Format, Scan};
 
-use super::turn::{Asked, sent_as, written};
+use super::ground::Ground;
+use super::source::Source;
+use super::tail::Tail;
+use super::turn::Reading;
 use super::{Prompt, Session, UNNAMED};
 use crate::Error;
-use crate::compressor::tool_format;
 use crate::target::Window;
 
 impl Session {
@@ -21,35 +22,48 @@ impl Session {
         &self,
         request: &Bytes,
         format: Format,
+        scan: &Scan,
         window: Option<Window>,
     ) -> Result<Prompt, Error> {
-        let document = &Document::parse(request, format)?;
+        let source = &Source::shared(request, format, scan);
         let mut state = self.state.clone();
-        let counter = self.counter_for(document.model());
+        let counter = self.counter_for(source.model());
+        let Reading { incoming, mut memory, suffix, schemas } =
+            self.read(source, None, &mut state, &counter)?;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let schemas = tools(&*counter, tool_format(format), &document.tool_schemas());
-        let incoming = state.meet(document, None, &*self.journal, &self.scope)?;
-        let thread = sent_as(document.entries(), &state);
-        let tokens = Sizes::of(thread.entries(), gauge, schemas);
-        let live = self.live(document, window, &thread, &tokens)?;
-        let known = self.name.clone().or_else(|| incoming.session.clone());
-        let name = known.or_else(|| self.told.label.clone()).unwrap_or_else(|| UNNAMED.to_owned());
-        let saved = |rewrite: &Rewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
-        let raw = tokens.total() + state.arrived().map(|(_, one)| saved(one)).sum::<u64>();
-        let asked = Asked { document, incoming: &incoming, live: &live, name: &name, at: "" };
-        let ground = asked.ground(&thread, &tokens, raw);
-        let (bytes, size, epoch) = written(&ground, Some(request), &state)?;
-        Ok(Prompt {
-            bytes,
-            tokens: [raw, size],
-            by: ground.by_category(&state),
-            limit: live.limit,
-            fits: size <= live.limit,
-            head: incoming.chains.last().copied().unwrap_or_default(),
-            epoch,
-            status: None,
-            events: Vec::new(),
-            session: name.clone(),
-        })
+        let first = suffix.as_ref().map_or(0, |_| incoming.reconciled.shared());
+        let came = match &suffix {
+            Some(suffix) => &suffix.entries[..],
+            None => source.document()?.entries(),
+        };
+        let tail = &Tail::of(came, first, &state, gauge, schemas);
+        let live = &self.live(source, window, tail)?;
+        let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
+        let (whole, tally, standing) = self.survey(tail, &state.lineage, known, &state);
+        let name = self.name.clone().or_else(|| incoming.session.clone());
+        let name = name.or_else(|| self.told.label.clone());
+        let name = name.as_deref().unwrap_or(UNNAMED);
+        let (incoming, at, cold, typed) = (&incoming, "", false, None);
+        let ground = Ground {
+            source,
+            incoming,
+            live,
+            name,
+            at,
+            cold,
+            schemas,
+            tail,
+            tally,
+            typed,
+            standing,
+        };
+        let bytes = match (&whole, &mut memory) {
+            (None, Some(memory)) => {
+                memory.grow(source, tail, (ground.tally.clone(), schemas), &state)?
+            }
+            (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?.0,
+            (None, None) => source.unchanged(),
+        };
+        Ok(self.prompt_of(&ground, bytes))
     }
 }

@@ -9,8 +9,9 @@ mod batch;
 mod clock;
 mod compress;
 mod events;
-mod facts;
+mod ground;
 mod look;
+mod memory;
 mod offload;
 mod policies;
 mod prompt;
@@ -20,11 +21,15 @@ mod redact;
 mod reload;
 mod shared;
 mod snapshot;
+mod source;
 mod state;
+mod tail;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod turn;
 mod undo;
+mod written;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,6 +53,7 @@ use pushed::Pushed;
 use reload::Reloads;
 use shared::Claim;
 pub(crate) use shared::Shared;
+pub(crate) use source::Source;
 use state::State;
 
 /// The session of a conversation that named none and is not known from before.

@@ -13,9 +13,10 @@ use epitome_types::{Checkpoint, ContentId, Entry, Epoch, Happened, Op, Part, Par
 use epitome_workspace::Folder;
 
 use super::Session;
-use super::compress::Ground;
 use super::events::Events;
+use super::ground::{Ground, Whole};
 use super::state::State;
+use super::tail::Tail;
 use crate::profile::Back;
 
 /// Where the files stand, relative to the workspace.
@@ -93,7 +94,8 @@ impl Session {
     /// then the prompt is to be made anew, and names what is new in another way.
     pub(crate) fn offload(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
+        whole: Option<&Whole<'_, '_>>,
         state: &State,
         proposed: Option<&Epoch>,
         events: &mut Events,
@@ -101,13 +103,16 @@ impl Session {
         let Some(offload) = &self.offload else { return true };
         if let Some((error, told @ false)) = &mut offload.known().failed {
             *told = true;
-            events.add([ground.raw; 2], unwritten(error));
+            events.add([ground.size()[0]; 2], unwritten(error));
         }
         if self.back() != Back::File {
             return true;
         }
         let mut files = self.arrived(offload, ground, state);
-        files.extend(self.planned(offload, ground, state, proposed));
+        // What was planned before stands there already, or all of the request was read.
+        files.extend(
+            whole.map(|it| self.planned(offload, ground, it, proposed)).into_iter().flatten(),
+        );
         let written = files.iter().try_for_each(|file| offload.write(file, ground.name));
         let failed = written.err();
         let all = failed.is_none();
@@ -116,10 +121,13 @@ impl Session {
     }
 
     /// The originals of what was made smaller on arrival.
-    fn arrived(&self, offload: &Offload, ground: &Ground<'_>, state: &State) -> Vec<Named> {
-        let named = state.arrived().filter(|(_, one)| offload.wants(&one.with, one.original));
+    fn arrived(&self, offload: &Offload, ground: &Ground<'_, '_>, state: &State) -> Vec<Named> {
+        let Tail { came, first, .. } = ground.tail;
+        let named = state.arrived(*first);
+        let named = named.filter(|(_, one)| offload.wants(&one.with, one.original));
         let file = |(part, one): (PartId, &epitome_types::Rewrite)| {
-            let entry = ground.document.entries().get(part.entry.index())?;
+            let part = ground.tail.own(part);
+            let entry = came.get(part.entry.index())?;
             Some(self.whole(ground, entry, part, one.original))
         };
         named.filter_map(file).collect()
@@ -129,20 +137,27 @@ impl Session {
     fn planned(
         &self,
         offload: &Offload,
-        ground: &Ground<'_>,
-        state: &State,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
         proposed: Option<&Epoch>,
     ) -> Vec<Named> {
-        let mut lineage = state.lineage.clone();
-        lineage.extend(proposed.map(|epoch| Recorded { epoch: epoch.clone(), undone: false }));
-        let in_force = lineage.in_force(ground.thread, &ground.incoming.keys);
-        let ops = in_force.map(|in_force| in_force.plan().ops).unwrap_or_default();
+        let thread = &ground.tail.thread;
+        let ops = match proposed {
+            None => whole.in_force.as_ref().map(|in_force| in_force.plan().ops),
+            Some(epoch) => {
+                let mut lineage = whole.lineage.clone();
+                lineage.extend([Recorded { epoch: epoch.clone(), undone: false }]);
+                let in_force = lineage.in_force(thread, &ground.incoming.keys);
+                in_force.map(|in_force| in_force.plan().ops)
+            }
+        };
+        let ops = ops.unwrap_or_default();
         let file = |op: &Op| match op {
             Op::Summarize(checkpoint) if offload.wants(&checkpoint.text, checkpoint.id) => {
                 Some(self.covered(ground, checkpoint))
             }
             Op::Replace { part, with, .. } => {
-                let entry = ground.thread.entry(part.entry)?;
+                let entry = thread.entry(part.entry)?;
                 let id = ContentId::of(text_of(entry, *part));
                 offload.wants(with, id).then(|| self.whole(ground, entry, *part, id))
             }
@@ -152,20 +167,20 @@ impl Session {
     }
 
     /// One part as it was.
-    fn whole(&self, ground: &Ground<'_>, entry: &Entry, part: PartId, id: ContentId) -> Named {
-        let what = format!("{}, whole", ground.thread.name(entry));
+    fn whole(&self, ground: &Ground<'_, '_>, entry: &Entry, part: PartId, id: ContentId) -> Named {
+        let what = format!("{}, whole", ground.tail.thread.name(entry));
         let text = self.redaction.text(text_of(entry, part)).into_owned();
         Named { id, what, text }
     }
 
     /// What a checkpoint stands for, as it came: every message under a heading that names its
     /// speaker.
-    fn covered(&self, ground: &Ground<'_>, checkpoint: &Checkpoint) -> Named {
+    fn covered(&self, ground: &Ground<'_, '_>, checkpoint: &Checkpoint) -> Named {
         let entries = checkpoint.covers.iter();
-        let entries = entries.filter_map(|id| ground.document.entries().get(id.index()));
+        let entries = entries.filter_map(|id| ground.tail.came.get(id.index()));
         let messages = entries.map(|entry| {
             let text = entry.readable();
-            format!("## {}\n\n{}\n", ground.thread.name(entry), self.redaction.text(&text))
+            format!("## {}\n\n{}\n", ground.tail.thread.name(entry), self.redaction.text(&text))
         });
         let messages: Vec<_> = messages.collect();
         let what = match &*checkpoint.covers {

@@ -13,9 +13,11 @@ use epitome_types::hook::{
 use epitome_types::{Entry, Happened, Mark, Speaker};
 
 use super::Session;
-use super::compress::{Brief, Ground};
+use super::compress::Brief;
 use super::events::Events;
+use super::ground::Ground;
 use super::state::{Chained, Incoming, State};
+use super::tally::intent;
 use crate::Error;
 use crate::council::Council;
 use crate::facts::speaker;
@@ -54,18 +56,13 @@ impl Session {
     }
 
     /// What every job says.
-    pub(crate) fn common(&self, ground: &Ground<'_>, state: &State) -> Common {
-        ground.common(state, self.settings.window, self.settings.mode.as_deref())
+    pub(crate) fn common(&self, ground: &Ground<'_, '_>) -> Common {
+        ground.common(self.settings.window, self.settings.mode.as_deref())
     }
 
     /// The bounds of the prompt, as the policies say.
-    pub(crate) async fn brief(
-        &self,
-        ground: &Ground<'_>,
-        council: Council,
-        state: &State,
-    ) -> Brief {
-        let mut job = BudgetsJob { common: self.common(ground, state) };
+    pub(crate) async fn brief(&self, ground: &Ground<'_, '_>, council: Council) -> Brief {
+        let mut job = BudgetsJob { common: self.common(ground) };
         let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
         let said = said.unwrap_or_default().or(self.settings.bounds(ground.live.limit));
         let held = ground.live.held(&said);
@@ -76,21 +73,22 @@ impl Session {
     /// Shows the policies what is new, and records what they pin.
     pub(crate) async fn observe(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
         brief: &Brief,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
-        let entries = ground.thread.entries();
-        let size = ground.standing(state).0.size(ground.tokens);
+        let [_, size] = ground.size();
         let mut pins = std::mem::take(&mut state.to_pin);
-        for entry in &entries[ground.incoming.sent.min(entries.len())..] {
+        let new = ground.tail.from(ground.incoming.sent);
+        let mut typed = ground.typed_before(ground.incoming.sent)?;
+        for entry in new {
             let text = entry.readable();
             let mut job = ObserveJob {
                 common: brief.common.clone(),
-                entry: new(entry, &text, ground),
-                intent: intent(&entries[..entry.id.index()]),
-                since_epoch: since_epoch(ground, state),
+                entry: arriving(entry, &text, ground),
+                intent: typed.clone(),
+                since_epoch: ground.since_epoch(),
                 text: &text,
             };
             let seen = brief.council.ask(&mut job, |rest, job| rest.observe(job)).await;
@@ -99,8 +97,9 @@ impl Session {
                 events.add([size; 2], Happened::PolicyWarning { policy: policy.clone(), text });
             }
             if seen.is_some_and(|seen| seen.pin == Some(true)) {
-                pins.push((entry.id, policy));
+                pins.push((ground.tail.place(entry.id), policy));
             }
+            typed = intent(entry).map(str::to_owned).or(typed);
             if matches!(speaker(entry), Speaker::Human | Speaker::Model) {
                 let mut job = GoalsJob { common: brief.common.clone(), text };
                 let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
@@ -114,6 +113,8 @@ impl Session {
             if !state.pins.contains(&key) {
                 self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
                 state.reread(&*self.journal, &self.scope)?;
+                // What is pinned stays in another way than it was written.
+                state.memory = None;
                 events.add([size; 2], Happened::Pinned { entry: id.to_string(), policy });
             }
         }
@@ -123,12 +124,12 @@ impl Session {
     /// Tells the policies what happened, asks how things stand, and records what they noted.
     pub(crate) async fn close(
         &mut self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
         brief: &Brief,
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Status>, Error> {
-        let common = Common { class: brief.common.class, ..self.common(ground, state) };
+        let common = Common { class: brief.common.class, ..self.common(ground) };
         let size = common.tokens.total;
         let used = size as f64 / ground.live.limit.max(1) as f64;
         let budgets = brief.budgets.clone();
@@ -168,30 +169,16 @@ impl Session {
 }
 
 /// A new message, as policies are told of it.
-fn new(entry: &Entry, text: &str, ground: &Ground<'_>) -> Arriving {
+fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
     let calls = entry.calls().next();
     Arriving {
-        id: entry.id.into(),
+        id: ground.tail.place(entry.id).into(),
         role: entry.role.name().to_owned(),
         speaker: speaker(entry).name().to_owned(),
         tool: calls.map(|call| call.tool.clone()),
         args: calls.map(|call| call.arguments.clone()),
-        tokens: ground.tokens.entry(entry.id),
+        tokens: ground.tail.tokens.entry(entry.id),
         lines: text.lines().count() as u64,
         error: entry.results().any(|result| result.error),
     }
-}
-
-/// What a person typed last.
-fn intent(entries: &[Entry]) -> Option<String> {
-    let typed = entries.iter().rev().flat_map(|entry| &entry.parts);
-    let typed = typed.filter(|part| part.speaker == Speaker::Human);
-    typed.filter_map(|part| part.text()).next().map(str::to_owned)
-}
-
-/// Messages behind the run that the epoch in force rewrites.
-fn since_epoch(ground: &Ground<'_>, state: &State) -> u32 {
-    let all = ground.incoming.keys.len();
-    let in_force = state.lineage.in_force(ground.thread, &ground.incoming.keys);
-    in_force.map_or(all, |it| all - it.start - it.epoch.covered.len as usize) as u32
 }

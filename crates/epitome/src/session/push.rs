@@ -10,6 +10,7 @@ use epitome_types::{Chain, Entry, EntryId, EntryKey, Unit};
 use epitome_wire::{Document, Format};
 
 use super::pushed::Pushed;
+use super::source::Source;
 use super::state::{Known, chains};
 use super::{Given, Prompt, Session, UNNAMED};
 use crate::Error;
@@ -64,7 +65,7 @@ impl Session {
         let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
         let placed = Entry { id: EntryId(place as u32), ..entry };
         let said = said((format, bytes), &placed, names, tokens[0], &self.redaction);
-        let title = title(slice::from_ref(&placed), &self.redaction);
+        let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
         self.append(names.1, Batch { after, model, title, ..batch(format, vec![said]) })?;
         self.opened()?.add(bytes, key, &placed);
         Ok(())
@@ -81,7 +82,7 @@ impl Session {
             return Err(Error::NothingSaid);
         }
         let (request, format, known) = (pushed.request()?, pushed.format, pushed.known());
-        let prompt = self.ask(&Document::parse(&request, format)?, None, Some(known)).await?;
+        let prompt = self.ask(&Source::of(&request, format, &[])?, Some(known)).await?;
         self.opened()?.was_sent();
         Ok(prompt)
     }
@@ -141,7 +142,7 @@ impl Session {
         let batch = Batch {
             after: known.checked_sub(1).map_or_else(Chain::default, |last| chains[last]),
             model: pushed.model.clone(),
-            title: title(entries, &self.redaction),
+            title: title(entries, &self.redaction).unwrap_or_default(),
             ..batch(pushed.format, new.collect())
         };
         self.append(chains[0], batch)

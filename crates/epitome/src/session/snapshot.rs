@@ -5,18 +5,17 @@
 use epitome_types::{Cause, Epoch, Happened, Purpose, Snapshot};
 
 use super::Session;
-use super::compress::Ground;
 use super::events::Events;
-use super::state::State;
+use super::ground::{Ground, Whole};
 use crate::recorded::addressed;
 
 impl Session {
     /// Makes the restore point of a compression (SPEC 2.7, 3.6).
     pub(crate) fn snapshot_before(
         &self,
-        ground: &Ground<'_>,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
         epoch: &Epoch,
-        state: &State,
         events: &mut Events,
     ) {
         let options = &self.settings.profile.options.snapshots;
@@ -24,8 +23,7 @@ impl Session {
             Cause::Hard => Purpose::Emergency,
             Cause::Soft | Cause::Manual => Purpose::Rollback,
         };
-        let (view, in_force) = ground.standing(state);
-        let tokens = [ground.raw, epoch.tokens[0]];
+        let tokens = [ground.size()[0], epoch.tokens[0]];
         let snapshot = addressed(Snapshot {
             id: String::new(),
             session: ground.name.to_owned(),
@@ -33,13 +31,13 @@ impl Session {
             purpose,
             at: events.at.clone(),
             messages: ground.incoming.keys.len() as u32,
-            checkpoints: view.checkpoints() as u32,
+            checkpoints: whole.view().checkpoints() as u32,
             tokens,
             limit: ground.live.limit,
-            model: ground.document.model().map(str::to_owned),
+            model: ground.source.model().map(str::to_owned),
             profile: self.settings.profile.name().to_owned(),
             head: ground.incoming.chains.last().copied().unwrap_or_default(),
-            epoch: in_force,
+            epoch: ground.standing.epoch,
         });
         let id = snapshot.id.clone();
         match self.journal.snap(&self.scope, &snapshot, options.keep) {

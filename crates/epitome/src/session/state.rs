@@ -3,30 +3,34 @@
 //! Invariant: all of it can be read again from the journal and the next request.
 
 use std::collections::BTreeMap;
-use std::iter;
+use std::sync::Arc;
 
 use epitome_kernel::{Chain as Policies, Epochs, Lineage, Reconciled, StoreError, reconcile};
 use epitome_plan::Meter;
 
 use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
-use epitome_wire::Document;
-use xxhash_rust::xxh3::xxh3_128;
+
+use super::memory::Memory;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The history as it last came.
-    pub(crate) keys: Vec<EntryKey>,
-    /// The hashes of its messages' bytes: an identity within this process, never stored.
-    raw: Vec<u128>,
-    pub(crate) lineage: Lineage,
+    pub(crate) keys: Arc<Vec<EntryKey>>,
+    /// The history up to each entry.
+    chains: Arc<Vec<Chain>>,
+    pub(crate) lineage: Arc<Lineage>,
     pub(crate) pins: Vec<EntryKey>,
     pub(crate) seen: u64,
     pub(crate) meter: Meter,
     /// The epoch that was in force with the last prompt.
     pub(crate) epoch: Option<EpochId>,
+    /// When the last request came that brought something new, ISO 8601.
+    pub(crate) last: Option<String>,
     pub(crate) rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
+    /// The last request, as far as one that goes on from it needs no more of it.
+    pub(crate) memory: Option<Memory>,
     /// The policies, with what they noted, once they were asked.
     pub(crate) chain: Option<Chained>,
     /// What policies pinned in this request, and which.
@@ -46,15 +50,31 @@ pub(crate) struct Chained {
 /// An incoming history beside what is known of it.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    pub(crate) keys: Vec<EntryKey>,
+    pub(crate) keys: Arc<Vec<EntryKey>>,
     /// The history up to each entry.
-    pub(crate) chains: Vec<Chain>,
+    pub(crate) chains: Arc<Vec<Chain>>,
     pub(crate) reconciled: Reconciled,
     /// How many entries are in the journal, and the session that leads to the last of them.
     pub(crate) recorded: usize,
     pub(crate) session: Option<String>,
     /// How many entries an earlier request held.
     pub(crate) sent: usize,
+    /// Where it does not go on from the last history: whether it goes on from what its session came to
+    /// or repeats something of it, whether that is where its session stands, and when that was.
+    pub(crate) goes_on: bool,
+    pub(crate) stands: bool,
+    pub(crate) last: Option<String>,
+    /// Whether the records say of what was known what they said before, and nothing of what is new.
+    pub(crate) steady: bool,
+}
+
+/// The entries of a request, as far as they are known.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// All of them.
+    Whole(Vec<EntryKey>),
+    /// Those behind the history that is known.
+    Further(Vec<EntryKey>),
 }
 
 /// What is known of a history that was pushed message by message.
@@ -80,68 +100,91 @@ impl Incoming {
 impl State {
     /// Looks an incoming history up, and reads what the journal says of it: all of it where the
     /// history or the records changed under this session, else what concerns the new entries.
+    /// `sent` says how many entries an earlier request held, where the journal does not tell.
     pub(crate) fn meet(
         &mut self,
-        document: &Document<'_>,
-        pushed: Option<Known>,
+        read: Read,
+        sent: Option<usize>,
         journal: &dyn Archive,
         scope: &str,
     ) -> Result<Incoming, StoreError> {
-        let sent = pushed.as_ref().map(|known| known.sent);
-        let keys = match pushed {
-            Some(known) => {
-                self.raw.clear();
-                known.keys
+        let (reconciled, more) = match read {
+            Read::Whole(mut keys) => {
+                let reconciled = reconcile(&self.keys, &keys);
+                (reconciled, keys.split_off(reconciled.shared()))
             }
-            None => self.keys_of(document),
+            Read::Further(keys) => (Reconciled::Extend { from: self.keys.len() }, keys),
         };
-        let chains = chains(&keys);
-        let reconciled = reconcile(&self.keys, &keys);
         let shared = reconciled.shared();
+        self.go_on(shared, more);
+        let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
+        let new = &keys[shared..];
         let known = journal.known(scope, &chains[shared..])?;
         let recorded = known.as_ref().map_or(shared, |(index, _)| shared + index + 1);
         let session = known.map(|(_, session)| session);
-        let new = &keys[shared..];
         for rewrite in journal.rewrites(scope, new)? {
             self.rewrites.insert((rewrite.key, rewrite.part), rewrite);
         }
         let extends = matches!(reconciled, Reconciled::Extend { .. });
-        let of = if extends && journal.seen(scope)? == self.seen { new } else { &keys[..] };
+        let is_quiet = extends && journal.seen(scope)? == self.seen;
+        let of = if is_quiet { new } else { &keys[..] };
         let Epochs { recorded: epochs, pins, seen } = journal.epochs(scope, of)?;
-        match of.len() == keys.len() {
-            true => {
-                self.lineage = Lineage::new(epochs);
-                // An erasure may have taken what the policies noted.
-                self.chain = None;
+        let steady = if is_quiet {
+            let steady = epochs.is_empty();
+            if !steady {
+                Arc::make_mut(&mut self.lineage).extend(epochs);
             }
-            false => self.lineage.extend(epochs),
-        }
+            steady
+        } else {
+            let lineage = Lineage::new(epochs);
+            let steady = extends && *self.lineage == lineage && self.pins == pins;
+            self.lineage = Arc::new(lineage);
+            // An erasure may have taken what the policies noted.
+            self.chain = None;
+            steady
+        };
         (self.pins, self.seen) = (pins, seen);
-        self.keys.clone_from(&keys);
         let sent = sent.unwrap_or(recorded).min(recorded);
-        Ok(Incoming { keys, chains, reconciled, recorded, session, sent })
+        let info = match &session {
+            Some(name) if !extends => Some(journal.session(scope, name)?),
+            _ => None,
+        };
+        let head = info.as_ref().map(|info| info.head);
+        let after = recorded.checked_sub(1).map(|last| chains[last]);
+        let goes_on = head.is_some() && (recorded == keys.len() || head == after);
+        let stands = head.is_some() && head == chains.last().copied();
+        let last = info.map(|info| info.last);
+        Ok(Incoming {
+            keys,
+            chains,
+            reconciled,
+            recorded,
+            session,
+            sent,
+            goes_on,
+            stands,
+            last,
+            steady,
+        })
     }
 
-    /// The keys of a history. What has the bytes that stood in its place the last time is not
-    /// hashed by its parts again.
-    fn keys_of(&mut self, document: &Document<'_>) -> Vec<EntryKey> {
-        let entries = document.entries();
-        let raw: Vec<_> =
-            entries.iter().map(|entry| xxh3_128(document.message_bytes(entry.id))).collect();
-        let known = self.raw.iter().zip(&self.keys).map(Some).chain(iter::repeat(None));
-        let keys = raw.iter().zip(entries).zip(known).map(|((raw, entry), known)| match known {
-            Some((same, &key)) if same == raw => key,
-            _ => EntryKey::of(entry),
-        });
-        let keys = keys.collect();
-        self.raw = raw;
-        keys
+    /// Goes on from the first `shared` entries with these.
+    fn go_on(&mut self, shared: usize, more: Vec<EntryKey>) {
+        let (keys, chains) = (Arc::make_mut(&mut self.keys), Arc::make_mut(&mut self.chains));
+        keys.truncate(shared);
+        chains.truncate(shared);
+        let mut chain = chains.last().copied().unwrap_or_default();
+        for key in more {
+            chain = chain.then(key);
+            chains.push(chain);
+            keys.push(key);
+        }
     }
 
     /// Reads the epochs and pins of the present history again.
     pub(crate) fn reread(&mut self, journal: &dyn Archive, scope: &str) -> Result<(), StoreError> {
         let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.keys)?;
-        (self.lineage, self.pins, self.seen) = (Lineage::new(recorded), pins, seen);
+        (self.lineage, self.pins, self.seen) = (Arc::new(Lineage::new(recorded)), pins, seen);
         Ok(())
     }
 
@@ -150,21 +193,23 @@ impl State {
         self.rewrites.extend(rewrites.iter().map(|one| ((one.key, one.part), one.clone())));
     }
 
-    /// The entries of the present history that are pinned by hand.
-    pub(crate) fn pinned(&self) -> Vec<EntryId> {
-        let places = self.keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
+    /// The entries of the present history from a place on that are pinned by hand; they count from
+    /// that place.
+    pub(crate) fn pinned(&self, first: usize) -> Vec<EntryId> {
+        let keys = self.keys.get(first..).unwrap_or_default();
+        let places = keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
         places.map(|(_, place)| EntryId(place)).collect()
     }
 
-    /// The parts of the present history that were made smaller on arrival.
-    pub(crate) fn arrived(&self) -> impl Iterator<Item = (PartId, &Rewrite)> {
-        let of = |(place, key): (u32, &EntryKey)| {
+    /// The parts of the present history from a place on that were made smaller on arrival.
+    pub(crate) fn arrived(&self, first: usize) -> impl Iterator<Item = (PartId, &Rewrite)> {
+        let of = |(place, key): (usize, &EntryKey)| {
             let all = self.rewrites.range((*key, 0)..=(*key, u32::MAX));
             all.map(move |((_, part), rewrite)| {
-                (PartId { entry: EntryId(place), part: *part }, rewrite)
+                (PartId { entry: EntryId(place as u32), part: *part }, rewrite)
             })
         };
-        (0..).zip(&self.keys).flat_map(of)
+        self.keys.iter().enumerate().skip(first).flat_map(of)
     }
 }
 

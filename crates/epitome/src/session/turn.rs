@@ -1,34 +1,38 @@
 //! One request through the one door: read, reconcile, record, make smaller, compress, write.
 //!
 //! Invariant: the steps run in this order, each on what the one before gave it (HOUSE 3); the
-//! journal has the messages before an epoch refers to them.
+//! journal has the messages before an epoch refers to them. What goes on from the last request is
+//! read as far as it is new; where a compression is due, or the new part cannot be looked at by
+//! itself, all of it is.
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use epitome_count::tools;
-use epitome_kernel::{Counter, Gauge, Reconciled, Sizes, Thread};
-use epitome_plan::{Arrival, Meter, arrive, arriving};
+use epitome_kernel::{Counter, Gauge, Lineage, Reconciled};
+use epitome_plan::{Arrival, Meter, arrive, arriving, by_ratio};
 use epitome_types::hook::ArriveJob;
-use epitome_types::{
-    Body, ContentId, Edit, Entry, EntryId, EpochId, Happened, Part, PartId, Rewrite, Unit,
-};
-use epitome_wire::{Document, Format};
+use epitome_types::{ContentId, EntryId, EntryKey, Happened, Part, Unit};
+use epitome_wire::{Format, Scan};
 
 use super::Given;
 use super::Session;
-use super::compress::Ground;
 use super::events::Events;
+use super::ground::{Ground, Whole};
+use super::memory::{Memory, Standing, Suffix};
 use super::prompt::Prompt;
-use super::state::{Incoming, Known, State};
+use super::source::Source;
+use super::state::{Incoming, Known, Read, State};
+use super::tail::Tail;
+use super::tally::Tally;
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
 use crate::council::Council;
-use crate::outgoing::outgoing;
 use crate::request::Request;
-use crate::target::{Live, Window};
+use crate::target::{Live, Target, Window};
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -40,32 +44,35 @@ impl Session {
     /// the journal fails; see [`Error`]. The session then stands as it was.
     pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
         let request = Request::read(request, self.settings.format, self.settings.to)?;
-        let prompt = self.ask(&request.document()?, None, None).await?;
+        let prompt = self.ask(&request.source()?, None).await?;
         self.given = Given::Whole;
         Ok(prompt)
     }
 
-    /// The same for a provider's request that the host shares: where nothing is to do, the prompt is
-    /// that very buffer.
-    pub(crate) async fn pass(&mut self, request: &Bytes, format: Format) -> Result<Prompt, Error> {
-        let document = Document::parse(request, format)?;
-        let prompt = self.ask(&document, Some(request), None).await?;
+    /// The same for a provider's request that the host shares and has scanned: where nothing is to
+    /// do, the prompt is that very buffer.
+    pub(crate) async fn pass(
+        &mut self,
+        request: &Bytes,
+        format: Format,
+        scan: &Scan,
+    ) -> Result<Prompt, Error> {
+        let prompt = self.ask(&Source::shared(request, format, scan), None).await?;
         self.given = Given::Whole;
         Ok(prompt)
     }
 
-    /// Makes the prompt of a request. `whole` is its buffer, where that is shared; `pushed` says what is known of a history that was pushed.
+    /// Makes the prompt of a request; `pushed` says what is known of a history that was pushed.
     pub(crate) async fn ask(
         &mut self,
-        document: &Document<'_>,
-        whole: Option<&Bytes>,
+        source: &Source<'_>,
         pushed: Option<Known>,
     ) -> Result<Prompt, Error> {
         let mut state = mem::take(&mut self.state);
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, prompt) = loop {
-            if let Some(done) = self.turn((document, whole), pushed.clone(), state).await? {
+            if let Some(done) = self.turn(source, pushed.clone(), state).await? {
                 break done;
             }
             state = State::default();
@@ -78,84 +85,227 @@ impl Session {
 
     async fn turn(
         &mut self,
-        (document, whole): (&Document<'_>, Option<&Bytes>),
+        source: &Source<'_>,
         pushed: Option<Known>,
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
-        let counter = self.counter_for(document.model());
+        let counter = self.counter_for(source.model());
+        let Reading { incoming, mut memory, suffix, schemas } =
+            self.read(source, pushed, &mut state, &counter)?;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let schemas = tools(&*counter, tool_format(document.format()), &document.tool_schemas());
-
-        let incoming = state.meet(document, pushed, &*self.journal, &self.scope)?;
         let name = self.name_for(&incoming)?;
-        if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
-            state.meter = Meter::from_rent(self.journal.rent(&self.scope, &name)?);
-        }
-        let council = self.council(&mut state, &name, &incoming, &counter)?;
         let mut events = Events::new(&name, (self.clock)());
         let at = events.at.clone();
+        let cold = self.resume(&incoming, &name, &at, &mut state)?;
+        let council = self.council(&mut state, &name, &incoming, &counter)?;
 
-        let mut thread = sent_as(document.entries(), &state);
-        let mut tokens = Sizes::of(thread.entries(), gauge, schemas);
-        let live = self.live(document, self.told.window, &thread, &tokens)?;
+        // What is new, or all of it.
+        let first = suffix.as_ref().map_or(0, |_| incoming.reconciled.shared());
+        let came = match &suffix {
+            Some(suffix) => &suffix.entries[..],
+            None => source.document()?.entries(),
+        };
+        let lineage = Arc::clone(&state.lineage);
+        let (fresh, smaller, full, committed);
+        fresh = Tail::of(came, first, &state, gauge, schemas);
+        let live = self.live(source, self.told.window, &fresh)?;
+        let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
+        let survey = |tail, state: &State| self.survey(tail, &lineage, known.clone(), state);
+        let (mut whole, tally, standing) = survey(&fresh, &state);
         let (name, at) = (&*name, &*at);
-        let asked = Asked { document, incoming: &incoming, live: &live, name, at };
-        let came = asked.ground(&thread, &tokens, tokens.total());
-        let arrival = self.arrival(&came, &council, &state).await;
+        let (incoming, live, tail) = (&incoming, &live, &fresh);
+        let typed = known.as_ref().and_then(|(tally, _)| tally.typed);
+        let mut ground = Ground {
+            source,
+            incoming,
+            live,
+            name,
+            at,
+            cold,
+            schemas,
+            tail,
+            tally,
+            typed,
+            standing,
+        };
+        let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
-            thread = sent_as(document.entries(), &state);
-            tokens = Sizes::of(thread.entries(), gauge, schemas);
+            smaller = Tail::of(came, first, &state, gauge, schemas);
+            let found = survey(&smaller, &state);
+            (whole, ground.tally, ground.standing) = found;
+            ground.tail = &smaller;
         }
-        let saved = |rewrite: &Rewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
-        let raw = tokens.total() + state.arrived().map(|(_, one)| saved(one)).sum::<u64>();
+        let [raw, size] = ground.size();
         if let Reconciled::Branch { at } = incoming.reconciled {
             events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
         }
         events.arrived(&arrival.rewrites, &incoming.keys);
-
-        let ground = asked.ground(&thread, &tokens, raw);
-        let (_, in_force) = ground.standing(&state);
-        if incoming.extends() && in_force != state.epoch {
-            let epoch = in_force.map(ContentId::short);
+        if incoming.extends() && ground.standing.epoch != state.epoch {
+            let epoch = ground.standing.epoch.map(ContentId::short);
             events.add([raw, raw], Happened::EpochChanged { epoch });
         }
-        let brief = self.brief(&ground, council, &state).await;
+        let brief = self.brief(&ground, council).await;
+        let due = self.due(&ground, &brief, &mut state, &mut events).await;
+        if due.is_some() && whole.is_none() {
+            full = Tail::of(source.document()?.entries(), 0, &state, gauge, schemas);
+            whole = Some(Whole::of(&lineage, &full, &incoming.keys));
+            ground.tail = &full;
+        }
         // What was said is recorded whatever becomes of it, one that cannot fit too (SPEC 2.6).
-        let proposal = self.propose(&ground, &brief, &mut state, &mut events).await;
-        let sent = match &proposal {
-            Ok(Some(proposal)) => proposal.epoch.tokens[1],
-            _ => ground.standing(&state).0.size(&tokens),
+        let proposal = match (due, &whole) {
+            (Some(due), Some(whole)) => {
+                self.propose(&ground, whole, &brief, due, &mut state, &mut events).await
+            }
+            _ => Ok(None),
         };
         let proposed = proposal.as_ref().ok().and_then(Option::as_ref).map(|it| &it.epoch);
-        if !self.offload(&ground, &state, proposed, &mut events) {
+        if !self.offload(&ground, whole.as_ref(), &state, proposed, &mut events) {
             return Ok(None);
         }
-        let batch = self.batch(&ground, arrival, sent, state.meter.rent, at);
-        self.journal.append(&self.scope, name, &batch)?;
-        if let Some(proposal) = proposal?
-            && !self.commit(&ground, &mut state, proposal, &mut events)?
-        {
-            return Ok(None);
+        let sent = proposed.map_or(size, |epoch| epoch.tokens[1]);
+        let stands = incoming.stands && incoming.session.as_deref() == Some(name);
+        let is_new = match incoming.reconciled {
+            Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
+            _ => incoming.sent < incoming.keys.len() || !stands,
+        };
+        if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
+            let batch = self.batch(&ground, arrival, sent, state.meter.rent);
+            self.journal.append(&self.scope, name, &batch)?;
+            state.last = Some(at.to_owned());
         }
+        if let (Some(proposal), Some(before)) = (proposal?, &whole) {
+            if !self.commit(&ground, before, &mut state, proposal, &mut events)? {
+                return Ok(None);
+            }
+            committed = Arc::clone(&state.lineage);
+            let after = Whole::of(&committed, ground.tail, &incoming.keys);
+            ground.tally = Tally::of(ground.tail, Some(after.view()), &state, &self.redaction);
+            ground.standing = after.standing();
+            whole = Some(after);
+        }
+        let (bytes, remembered) = match (&whole, memory.take()) {
+            (None, Some(mut memory)) => {
+                let figures = (ground.tally.clone(), schemas);
+                (memory.grow(source, ground.tail, figures, &state)?, memory)
+            }
+            (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?,
+            (None, None) => return Ok(None),
+        };
+        state.memory = Some(remembered);
         self.observe(&ground, &brief, &mut state, &mut events).await?;
-        let (bytes, size, epoch) = written(&ground, whole, &state)?;
+        let [_, size] = ground.size();
         events.warn(&brief.held, live.limit, size);
         let status = self.close(&ground, &brief, &mut state, &mut events).await?;
-        state.epoch = epoch;
-        let prompt = Prompt {
-            bytes,
-            session: name.to_owned(),
-            tokens: [raw, size],
-            by: ground.by_category(&state),
-            limit: live.limit,
-            fits: size <= live.limit,
-            head: incoming.chains.last().copied().unwrap_or_default(),
-            epoch,
-            status,
-            events: events.into(),
+        state.epoch = ground.standing.epoch;
+        let prompt = self.prompt_of(&ground, bytes);
+        Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
+    }
+
+    /// Reads a request as far as it is new, and what the journal says of it.
+    pub(super) fn read(
+        &self,
+        source: &Source<'_>,
+        pushed: Option<Known>,
+        state: &mut State,
+        counter: &Arc<dyn Counter>,
+    ) -> Result<Reading, Error> {
+        let mut memory = state.memory.take();
+        let keys = Arc::clone(&state.keys);
+        // What a ratio comes to depends on the whole of it.
+        let is_readable =
+            !source.is_recorded() && !matches!(self.settings.target, Target::Ratio(_));
+        let remembered =
+            memory.as_mut().filter(|memory| is_readable && memory.is_counted_by(counter.id()));
+        let suffix = remembered.and_then(|memory| memory.suffix(source, &keys));
+        let known = memory.as_ref().and_then(|memory| memory.schemas(source, counter.id()));
+        let schemas = known.unwrap_or_else(|| {
+            let schemas = source.scan.tool_schemas(source.body);
+            tools(&**counter, tool_format(source.format), &schemas)
+        });
+        let sent = pushed.as_ref().map(|known| known.sent);
+        let read = match (&suffix, pushed) {
+            (Some(suffix), _) => Read::Further(suffix.keys.clone()),
+            (None, Some(known)) => Read::Whole(known.keys),
+            (None, None) => {
+                let document = source.document()?;
+                let alike = |place| memory.as_ref().is_some_and(|it| it.has(source, place));
+                let entries = document.entries().iter().enumerate();
+                let keys = entries.map(|(place, entry)| match keys.get(place) {
+                    Some(key) if alike(place) => *key,
+                    _ => EntryKey::of(entry),
+                });
+                Read::Whole(keys.collect())
+            }
         };
-        Ok(Some((state, prompt)))
+        drop(keys);
+        let incoming = state.meet(read, sent, &*self.journal, &self.scope)?;
+        let suffix = suffix.filter(|_| incoming.steady);
+        let memory = memory.filter(|_| suffix.is_some());
+        Ok(Reading { incoming, memory, suffix, schemas })
+    }
+
+    /// The figures of a request. Where all of it was read, as the records have it sent; else from
+    /// those of what went before.
+    pub(super) fn survey<'l, 't>(
+        &self,
+        tail: &'t Tail<'_>,
+        lineage: &'l Lineage,
+        known: Option<(Tally, Standing)>,
+        state: &State,
+    ) -> (Option<Whole<'l, 't>>, Tally, Standing) {
+        match known {
+            Some((tally, standing)) => {
+                let end = Tally::of(tail, None, state, &self.redaction);
+                (None, tally.then(end), standing)
+            }
+            None => {
+                let whole = Whole::of(lineage, tail, &state.keys);
+                let tally = Tally::of(tail, Some(whole.view()), state, &self.redaction);
+                let standing = whole.standing();
+                (Some(whole), tally, standing)
+            }
+        }
+    }
+
+    /// What is known of a request as it is sent.
+    pub(super) fn prompt_of(&self, ground: &Ground<'_, '_>, bytes: Bytes) -> Prompt {
+        let tokens = ground.size();
+        Prompt {
+            bytes,
+            session: ground.name.to_owned(),
+            tokens,
+            by: ground.tally.by(ground.schemas),
+            limit: ground.live.limit,
+            fits: tokens[1] <= ground.live.limit,
+            head: ground.incoming.chains.last().copied().unwrap_or_default(),
+            epoch: ground.standing.epoch,
+            status: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// Takes up a session where its records end. Says whether the provider has no prefix of the
+    /// prompt to read: what it read last is too old, or is not what this goes on from.
+    fn resume(
+        &self,
+        incoming: &Incoming,
+        name: &str,
+        at: &str,
+        state: &mut State,
+    ) -> Result<bool, Error> {
+        if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
+            state.meter = Meter::from_rent(self.journal.rent(&self.scope, name)?);
+        }
+        if !incoming.extends() {
+            state.last.clone_from(&incoming.last);
+        }
+        let ttl = Duration::from_secs(self.settings.profile.options.cache.ttl);
+        let instant = |at: &str| humantime::parse_rfc3339_weak(at).ok();
+        let passed = |last: &str| instant(at)?.duration_since(instant(last)?).ok();
+        let passed = state.last.as_deref().and_then(passed);
+        let is_old = passed.is_some_and(|passed| passed > ttl);
+        Ok(is_old || !incoming.extends() && !incoming.goes_on)
     }
 
     /// The counter for a request, with what it counted before.
@@ -168,36 +318,38 @@ impl Session {
         self.shared.counter(name)
     }
 
-    /// The bounds of the prompt.
+    /// The bounds of the prompt. `told` is the window where the user states none.
     pub(super) fn live(
         &self,
-        document: &Document<'_>,
+        source: &Source<'_>,
         told: Option<Window>,
-        thread: &Thread,
-        tokens: &Sizes<'_>,
+        tail: &Tail<'_>,
     ) -> Result<Live, Error> {
         let options = &self.settings.profile.options;
         let window = match self.settings.window {
             Window::Guessed => told.unwrap_or_default(),
             stated => stated,
         };
-        let target = self.settings.target;
-        let live = target.live(window, document.format(), options, thread, tokens)?;
+        let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
+        let live = self.settings.target.live(window, source.format, options, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))
     }
 
     /// What is made smaller of the entries that were never sent.
-    async fn arrival(&self, ground: &Ground<'_>, council: &Council, state: &State) -> Arrival {
-        let (thread, tokens, incoming) = (ground.thread, ground.tokens, ground.incoming);
+    async fn arrival(&self, ground: &Ground<'_, '_>, council: &Council, state: &State) -> Arrival {
+        let Ground { tail, incoming, .. } = ground;
+        let Tail { thread, tokens, first, .. } = tail;
         // What was made smaller already is never made smaller again.
-        let mut arriving = arriving(thread, incoming.sent..incoming.keys.len(), tokens);
-        arriving.retain(|(part, _)| !state.arrived().any(|(known, _)| known == *part));
+        let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
+        let mut arriving = arriving(thread, new, tokens);
+        arriving.retain(|(part, _)| !state.arrived(*first).any(|(it, _)| tail.own(it) == *part));
         if arriving.is_empty() {
             return Arrival::default();
         }
-        let common = self.common(ground, state);
+        let common = self.common(ground);
         let mut decided = Vec::with_capacity(arriving.len());
-        for (part, entry) in arriving {
+        for (part, mut entry) in arriving {
+            entry.id = tail.place(part.entry).into();
             let text = thread.part(part).and_then(Part::text).unwrap_or_default();
             let mut job = ArriveJob { common: common.clone(), entry, text };
             if let Some(answer) = council.ask(&mut job, |rest, job| rest.arrive(job)).await {
@@ -206,60 +358,20 @@ impl Session {
         }
         let (options, digester) =
             (self.settings.profile.door(self.back()), &*self.settings.digester);
-        let mut arrival = arrive(thread, &incoming.keys, tokens, &decided, &options, digester);
+        let keys = &incoming.keys[*first..];
+        let mut arrival = arrive(thread, keys, tokens, &decided, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
         self.departing(&mut arrival.departure, ground.name);
         arrival
     }
 }
 
-/// What is known of a request, whatever becomes of its texts.
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) document: &'a Document<'a>,
-    pub(super) incoming: &'a Incoming,
-    pub(super) live: &'a Live,
-    pub(super) name: &'a str,
-    pub(super) at: &'a str,
-}
-
-impl<'a> Asked<'a> {
-    pub(super) fn ground(self, thread: &'a Thread, tokens: &'a Sizes<'a>, raw: u64) -> Ground<'a> {
-        let Self { document, incoming, live, name, at } = self;
-        Ground { document, thread, tokens, incoming, live, raw, name, at }
-    }
-}
-
-/// The history with what was made smaller on arrival.
-pub(super) fn sent_as(entries: &[Entry], state: &State) -> Thread {
-    let mut entries = entries.to_vec();
-    for (part, rewrite) in state.arrived() {
-        let entry = entries.get_mut(part.entry.index());
-        match entry.and_then(|entry| entry.parts.get_mut(part.part as usize)).map(|at| &mut at.body)
-        {
-            Some(Body::Text(text)) => text.clone_from(&rewrite.with),
-            Some(Body::Result(result)) => result.text.clone_from(&rewrite.with),
-            _ => {}
-        }
-    }
-    Thread::new(entries, &state.pinned())
-}
-
-/// The prompt that the records say: its bytes, its size in tokens, and the epoch in force.
-pub(super) fn written(
-    ground: &Ground<'_>,
-    whole: Option<&Bytes>,
-    state: &State,
-) -> Result<(Bytes, u64, Option<EpochId>), Error> {
-    let (view, epoch) = ground.standing(state);
-    let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
-    let arrived = state.arrived().filter(|(part, _)| here(*part));
-    let mut edits: Vec<_> =
-        arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();
-    edits.extend(view.edits());
-    let bytes = match whole {
-        Some(whole) if edits.is_empty() => whole.clone(),
-        _ => outgoing(ground.document, &edits, ground.live.budget())?.into(),
-    };
-    Ok((bytes, view.size(ground.tokens), epoch))
+/// A request, as far as it was read.
+pub(super) struct Reading {
+    pub(super) incoming: Incoming,
+    /// The request that it goes on from, where only what is new was read.
+    pub(super) memory: Option<Memory>,
+    pub(super) suffix: Option<Suffix>,
+    /// Tokens of its tools.
+    pub(super) schemas: u64,
 }

@@ -1,0 +1,135 @@
+//! What is known of a request before anything is done to it.
+//!
+//! Invariant: figures and the new entries are known of every request, whether all of it was read or
+//! only what is new; what else a compression needs is known of one that was read as a whole. Made
+//! by the turn, read by each of its steps.
+
+use epitome_kernel::{InForce, Lineage, View, identity};
+use epitome_types::EntryKey;
+use epitome_types::hook::{Common, ModelFacts};
+
+use super::memory::Standing;
+use super::source::Source;
+use super::state::Incoming;
+use super::tail::Tail;
+use super::tally::{Tally, intent};
+use crate::Error;
+use crate::facts;
+use crate::planning::Known;
+use crate::target::{Live, Window};
+
+/// A request, as far as it is known before anything is done to it.
+#[derive(Clone)]
+pub(crate) struct Ground<'a, 's> {
+    pub(crate) source: &'a Source<'s>,
+    pub(crate) incoming: &'a Incoming,
+    pub(crate) live: &'a Live,
+    pub(crate) name: &'a str,
+    /// When it came, ISO 8601.
+    pub(crate) at: &'a str,
+    /// Whether the provider has no prefix of the prompt to read.
+    pub(crate) cold: bool,
+    /// Tokens of the tools.
+    pub(crate) schemas: u64,
+    /// What is new, or all of it.
+    pub(crate) tail: &'a Tail<'a>,
+    pub(crate) tally: Tally,
+    /// The last entry before the tail in which a person typed something.
+    pub(crate) typed: Option<usize>,
+    pub(crate) standing: Standing,
+}
+
+/// A request that was read as a whole, as the records have it sent.
+pub(crate) struct Whole<'l, 't> {
+    pub(crate) lineage: &'l Lineage,
+    pub(crate) in_force: Option<InForce<'l, 't>>,
+    plain: View<'t>,
+}
+
+impl<'l, 't> Whole<'l, 't> {
+    pub(crate) fn of(lineage: &'l Lineage, tail: &'t Tail<'_>, keys: &[EntryKey]) -> Self {
+        let in_force = lineage.in_force(&tail.thread, keys);
+        Self { lineage, in_force, plain: identity(&tail.thread) }
+    }
+
+    /// The history as it is sent.
+    pub(crate) fn view(&self) -> &View<'t> {
+        self.in_force.as_ref().map_or(&self.plain, |in_force| &in_force.view)
+    }
+
+    /// The epoch that says so.
+    pub(crate) fn standing(&self) -> Standing {
+        let epoch = self.in_force.as_ref().map(|it| it.epoch);
+        Standing {
+            epoch: epoch.map(|epoch| epoch.id),
+            end: self.in_force.as_ref().map_or(0, |it| it.start + it.epoch.covered.len as usize),
+            compressions: self.lineage.compressions(epoch.map(|epoch| epoch.id)),
+            confidence: epoch.map_or(1.0, |epoch| epoch.confidence),
+        }
+    }
+
+    /// The checkpoints in the prompt, oldest first, each with the entries that it stands for.
+    pub(crate) fn checkpoints(&self, tail: &Tail<'_>) -> Vec<Known> {
+        let Some(in_force) = &self.in_force else { return Vec::new() };
+        let all = self.lineage.checkpoints(in_force, &tail.tokens);
+        let mut all: Vec<_> = all.into_iter().map(|(one, facts)| (one.covers, facts)).collect();
+        all.sort_by_key(|(covers, _)| covers.last().copied());
+        all
+    }
+}
+
+impl Ground<'_, '_> {
+    /// Tokens of the request: as it came, and as the records have it sent.
+    pub(crate) fn size(&self) -> [u64; 2] {
+        self.tally.size(self.schemas)
+    }
+
+    /// What cannot shrink, in tokens.
+    pub(crate) fn floor(&self) -> u64 {
+        self.tally.floor(self.schemas)
+    }
+
+    /// What a person typed last before a place of the history; it is read again where it is not new.
+    pub(crate) fn typed_before(&self, place: usize) -> Result<Option<String>, Error> {
+        let tail = self.tail;
+        let own = place.saturating_sub(tail.first);
+        let before = &tail.thread.entries()[..own.min(tail.thread.entries().len())];
+        if let Some(typed) = before.iter().rev().find_map(intent) {
+            return Ok(Some(typed.to_owned()));
+        }
+        let Some(place) = self.typed.filter(|_| tail.first > 0) else { return Ok(None) };
+        let entry = self.source.entry(place)?;
+        Ok(intent(&entry).map(str::to_owned))
+    }
+
+    /// Messages behind the run that the epoch in force rewrites.
+    pub(crate) fn since_epoch(&self) -> u32 {
+        (self.incoming.keys.len() - self.standing.end) as u32
+    }
+
+    /// What every job says.
+    pub(crate) fn common(&self, window: Window, mode: Option<&str>) -> Common {
+        let head = self.incoming.chains.last().copied().unwrap_or_default();
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&head.0[..8]);
+        let [_, sent] = self.tally.by(self.schemas);
+        Common {
+            session: self.name.to_owned(),
+            mode: mode.map(str::to_owned),
+            class: None,
+            model: ModelFacts {
+                name: self.source.model().map(str::to_owned),
+                size: window.size(),
+                limit: self.live.limit,
+                stated: self.live.stated,
+            },
+            tokens: facts::sizes(&sent),
+            compressions: self.standing.compressions,
+            confidence: self.standing.confidence,
+            now: self.at.to_owned(),
+            // Scripts read numbers as floats, which hold 53 bits.
+            seed: u64::from_le_bytes(seed) >> 11,
+            replies: Default::default(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The entries that a turn is about: all of a request, or what is new in it.
+//!
+//! Invariant: the ids of its entries count from its own first entry; wherever somebody is told of
+//! one it goes by its place in the history. Made by the turn.
+
+use epitome_kernel::{Gauge, Sizes, Thread};
+use epitome_types::{Body, Entry, EntryId, PartId, Rewrite};
+
+use super::state::State;
+
+/// The end of a history from a place on, or all of it.
+pub(crate) struct Tail<'a> {
+    /// The entries as they came.
+    pub(crate) came: &'a [Entry],
+    /// The entries with what was made smaller on arrival.
+    pub(crate) thread: Thread,
+    pub(crate) tokens: Sizes<'a>,
+    /// The place of its first entry in the history.
+    pub(crate) first: usize,
+}
+
+impl<'a> Tail<'a> {
+    /// The entries from a place on, as the records have them sent. `schemas` are the tokens of the
+    /// tools.
+    pub(crate) fn of(
+        came: &'a [Entry],
+        first: usize,
+        state: &State,
+        gauge: Gauge<'a>,
+        schemas: u64,
+    ) -> Self {
+        let mut entries = came.to_vec();
+        for (part, rewrite) in state.arrived(first) {
+            let entry = entries.get_mut(part.entry.index() - first);
+            let at = entry.and_then(|entry| entry.parts.get_mut(part.part as usize));
+            match at.map(|at| &mut at.body) {
+                Some(Body::Text(text)) => text.clone_from(&rewrite.with),
+                Some(Body::Result(result)) => result.text.clone_from(&rewrite.with),
+                _ => {}
+            }
+        }
+        let thread = Thread::new(entries, &state.pinned(first)).behind(first);
+        let tokens = Sizes::of(thread.entries(), gauge, schemas);
+        Self { came, thread, tokens, first }
+    }
+
+    /// The entries from a place of the history on, as they are sent.
+    pub(crate) fn from(&self, place: usize) -> &[Entry] {
+        self.thread.entries().get(place.saturating_sub(self.first)..).unwrap_or_default()
+    }
+
+    /// The place of one of its entries in the history.
+    pub(crate) fn place(&self, id: EntryId) -> EntryId {
+        EntryId((self.first + id.index()) as u32)
+    }
+
+    /// One of its own parts, by its place in the history.
+    pub(crate) fn own(&self, part: PartId) -> PartId {
+        PartId { entry: EntryId((part.entry.index() - self.first) as u32), ..part }
+    }
+
+    /// Tokens of its messages that were saved on arrival.
+    pub(crate) fn saved(&self, state: &State) -> u64 {
+        let saved = |rewrite: &Rewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
+        state.arrived(self.first).map(|(_, rewrite)| saved(rewrite)).sum()
+    }
+}

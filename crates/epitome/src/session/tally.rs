@@ -1,0 +1,208 @@
+//! The figures of a history that add up: what is known of its beginning and of its end together say
+//! what is known of all of it.
+//!
+//! Invariant: adding the figures of an end that is separate gives the figures of the whole. Made by
+//! the turn of a whole request or of what is new, and remembered.
+
+use epitome_kernel::{Pin, Thread, View, identity};
+use epitome_types::{Breakdown, Entry, EntryId, Role, Speaker};
+
+use super::redact::Redaction;
+use super::state::State;
+use super::tail::Tail;
+use crate::recorded::title;
+
+/// The figures of some messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// Tokens by category: as they came, and as they are sent.
+    by: [Breakdown; 2],
+    /// The same in all.
+    size: [u64; 2],
+    pins: Pins,
+    /// The last entry in which a person typed something.
+    pub(crate) typed: Option<usize>,
+    /// The beginning of the first text that a person typed.
+    pub(crate) title: Option<String>,
+}
+
+/// Tokens of the exchanges that cannot shrink, each counted once, by what keeps it so.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Pins {
+    /// System prompts, and what was pinned by hand.
+    fixed: u64,
+    /// Calls without a result, and whether there are any.
+    pending: u64,
+    open: bool,
+    /// The last text that a person typed.
+    typed: Option<u64>,
+    /// The last text in the user role behind that.
+    note: Option<u64>,
+    /// The newest message, where there is neither.
+    newest: Option<u64>,
+}
+
+impl Tally {
+    /// The figures of entries. `view` says how they are sent, where that is not as they are.
+    pub(crate) fn of(
+        tail: &Tail<'_>,
+        view: Option<&View<'_>>,
+        state: &State,
+        redaction: &Redaction,
+    ) -> Self {
+        let Tail { thread, tokens, .. } = tail;
+        let plain = identity(thread);
+        let saved = tail.saved(state);
+        let mut came = plain.breakdown(tokens);
+        // What is made smaller on arrival are results.
+        came.tool_results += saved;
+        let view = view.unwrap_or(&plain);
+        let without_tools = |by: Breakdown| Breakdown { tools: 0, ..by };
+        let messages = |size: u64| size.saturating_sub(tokens.envelope());
+        let typed = thread.entries().iter().rfind(|entry| intent(entry).is_some());
+        Self {
+            by: [came, view.breakdown(tokens)].map(without_tools),
+            size: [messages(tokens.total()) + saved, messages(view.size(tokens))],
+            pins: Pins::of(thread, |entry| tokens.entry(entry.id)),
+            typed: typed.map(|entry| tail.place(entry.id).index()),
+            title: title(tail.came, redaction),
+        }
+    }
+
+    /// The figures of these messages and of those that follow them.
+    pub(crate) fn then(self, end: Self) -> Self {
+        let [came, sent] = self.by;
+        let [more_came, more_sent] = end.by;
+        Self {
+            by: [sum(came, more_came), sum(sent, more_sent)],
+            size: [self.size[0] + end.size[0], self.size[1] + end.size[1]],
+            pins: self.pins.then(end.pins),
+            typed: end.typed.or(self.typed),
+            title: self.title.or(end.title),
+        }
+    }
+
+    /// Tokens by category, with those of the tools: as the request came, and as it is sent.
+    pub(crate) fn by(&self, tools: u64) -> [Breakdown; 2] {
+        self.by.map(|by| Breakdown { tools, ..by })
+    }
+
+    /// Tokens of the request, with those of the tools: as it came, and as it is sent.
+    pub(crate) fn size(&self, tools: u64) -> [u64; 2] {
+        self.size.map(|size| size + tools)
+    }
+
+    /// What cannot shrink, in tokens, with those of the tools.
+    pub(crate) fn floor(&self, tools: u64) -> u64 {
+        let Pins { fixed, pending, typed, note, newest, .. } = self.pins;
+        let last = [typed, note, newest].into_iter().flatten().sum::<u64>();
+        tools + fixed + pending + last
+    }
+
+    /// Whether something waits for what comes next.
+    pub(crate) fn is_open(&self) -> bool {
+        self.pins.open
+    }
+}
+
+impl Pins {
+    fn of(thread: &Thread, size: impl Fn(&Entry) -> u64) -> Self {
+        let [typed, note] = [thread.typed(), thread.note()];
+        let newest = thread.entries().iter().rfind(|entry| entry.role != Role::System);
+        let newest = newest.map(|entry| entry.id).filter(|_| typed.is_none() && note.is_none());
+        let mut pins = Self::default();
+        for exchange in thread.exchanges() {
+            let entries = &thread.entries()[exchange.entries.clone()];
+            let has = |pin| entries.iter().any(|entry| thread.pinned(entry.id) == Some(pin));
+            let holds =
+                |id: Option<EntryId>| id.is_some_and(|id| exchange.entries.contains(&id.index()));
+            let mut tokens = entries.iter().map(&size).sum::<u64>();
+            // One that is kept for more than one reason counts once, for the reason that lasts.
+            let mut count = || std::mem::take(&mut tokens);
+            if has(Pin::System) || has(Pin::ByHand) {
+                pins.fixed += count();
+            }
+            if has(Pin::Pending) {
+                pins.pending += count();
+                pins.open = true;
+            }
+            if holds(typed) {
+                pins.typed = Some(count());
+            }
+            if holds(note) {
+                pins.note = Some(count());
+            }
+            if holds(newest) {
+                pins.newest = Some(count());
+            }
+        }
+        pins
+    }
+
+    fn then(self, end: Self) -> Self {
+        let [typed, note] = match (end.typed, end.note) {
+            (None, None) => [self.typed, self.note],
+            (None, note) => [self.typed, note],
+            all => [all.0, all.1],
+        };
+        let newest = end.newest.or(self.newest).filter(|_| typed.is_none() && note.is_none());
+        let (fixed, pending) = (self.fixed + end.fixed, self.pending + end.pending);
+        Self { fixed, pending, open: self.open || end.open, typed, note, newest }
+    }
+}
+
+/// What a person typed in an entry.
+pub(crate) fn intent(entry: &Entry) -> Option<&str> {
+    let typed = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
+    typed.filter_map(|part| part.text()).next()
+}
+
+fn sum(one: Breakdown, other: Breakdown) -> Breakdown {
+    Breakdown {
+        system: one.system + other.system,
+        tools: one.tools + other.tools,
+        user: one.user + other.user,
+        assistant: one.assistant + other.assistant,
+        tool_calls: one.tool_calls + other.tool_calls,
+        tool_results: one.tool_results + other.tool_results,
+        images: one.images + other.images,
+        checkpoints: one.checkpoints + other.checkpoints,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::{Gauge, Sizes};
+    use epitome_plan::floor;
+    use epitome_testkit::{FixedCounter, conversation};
+    use epitome_types::Unit;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn figures_add_up(entries in conversation(24), at in any::<prop::sample::Index>()) {
+            let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+            let state = State::default();
+            let of = |entries: &[Entry], first| {
+                let tail = Tail::of(entries, first, &state, gauge, 7);
+                let tally = Tally::of(&tail, None, &state, &Redaction::default());
+                let floor = floor(&tail.thread, &tail.tokens, |part| tail.tokens.part(part)).size;
+                assert_eq!(tally.floor(7), floor);
+                assert_eq!(tally.size(7), [tail.tokens.total(); 2]);
+                let breakdown = Sizes::of(tail.thread.entries(), gauge, 7);
+                assert_eq!(tally.by(7)[1], identity(&tail.thread).breakdown(&breakdown));
+                (tally, tail.thread.exchanges().iter().all(|exchange| !exchange.broken))
+            };
+            let (whole, sound) = of(&entries, 0);
+            let at = at.index(entries.len() + 1);
+            let (start, _) = of(&entries[..at], 0);
+            let (end, separate) = of(&entries[at..], at);
+            let ids = entries.iter().zip(0..).all(|(entry, at)| entry.id == EntryId(at));
+            prop_assert!(ids);
+            prop_assume!(sound && separate && !start.is_open());
+            prop_assert_eq!(start.then(end), whole);
+        }
+    }
+}
