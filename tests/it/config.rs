@@ -260,7 +260,10 @@ fn the_schema_is_printed() {
     let schema = run(&place, "config schema", &[]).json();
     let keys = schema["properties"].as_object().unwrap().keys();
     let keys: Vec<_> = keys.map(String::as_str).collect();
-    assert_eq!(keys, ["default_profile", "store", "durability", "prices", "policies", "profile"]);
+    assert_eq!(
+        keys,
+        ["default_profile", "store", "durability", "prices", "policies", "proxy", "profile"]
+    );
     let soft = &schema["$defs"]["Trigger"]["properties"]["soft"];
     assert_eq!((&soft["minimum"], &soft["maximum"]), (&0.0.into(), &1.0.into()));
     assert!(soft["description"].is_string());

@@ -7,6 +7,7 @@ mod config;
 mod journal;
 mod machine;
 mod policies;
+mod proxy;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
     config::profiles,
     config::window,
     policies::policies,
+    proxy::upstreams,
+    proxy::stale,
     journal::files,
     journal::room,
     journal::store,

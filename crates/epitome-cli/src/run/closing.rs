@@ -46,7 +46,11 @@ fn net(figures: &Figures) -> Option<String> {
         _ => {
             let saved = figures.dollars.saved();
             let amount = saved.abs();
-            let amount = if amount < 0.1 { format!("{amount:.4}") } else { format!("{amount:.2}") };
+            let amount = match amount {
+                ..0.000_05 => "0".to_owned(),
+                ..0.1 => format!("{amount:.4}"),
+                _ => format!("{amount:.2}"),
+            };
             Some(format!("net ${amount} {}", word(saved)))
         }
     }
@@ -85,6 +89,8 @@ mod tests {
         check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
         some.dollars = Bill { paid: 1.05, raw: 1.0 };
         check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
+        some.dollars = Bill { paid: 1.0, raw: 1.0 };
+        check(&some, None, &format!("{sent}, net $0 saved, 0 skips"));
     }
 
     #[test]

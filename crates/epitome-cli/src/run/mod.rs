@@ -23,6 +23,7 @@ use crate::proxy::{self, Given, ProxyFlags};
 use crate::serve;
 use child::{Child, Ended};
 use clients::{Api, PROXY, Surroundings, Way};
+pub(crate) use opencode::read as json_with_comments;
 
 /// The log, in the user's data folder.
 const LOG: &str = "run.log";

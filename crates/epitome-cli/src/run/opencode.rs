@@ -93,7 +93,7 @@ fn merge(below: &mut Value, over: &Value) {
 }
 
 /// JSON, perhaps with comments and with commas behind the last item.
-fn read(text: &str) -> Result<Value, String> {
+pub(crate) fn read(text: &str) -> Result<Value, String> {
     let plain = plain(text);
     serde_json::from_str(&plain).map_err(|error| format!("is no JSON: {error}"))
 }

@@ -5,6 +5,7 @@
 use epitome::types::{EntryId, EntryKey};
 use serde::Serialize;
 
+use super::offloaded::WorkspaceFlag;
 use crate::fault::Fault;
 use crate::journal::JournalFlags;
 use crate::text::counted;
@@ -18,6 +19,8 @@ pub(crate) struct Args {
     /// The entries, as places (`e4`) or beginnings of their keys
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
+    #[command(flatten)]
+    workspace: WorkspaceFlag,
     #[command(flatten)]
     journal: JournalFlags,
 }
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             ids.push(found);
         }
     }
+    let files = args.workspace.of(&keeper, [args.name.clone()]);
     let mut gone = Vec::new();
     for (entry, key) in ids {
         let epochs = keeper.journal().erase(keeper.scope(), key);
@@ -49,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let tokens = history.message(entry).map_or(0, |message| message.tokens);
         gone.push(Erased { entry: entry.to_string(), key: key.short(), tokens, epochs });
     }
+    files.remove(args.journal.quiet)?;
     args.journal.print(&gone, || {
         let line = |one: &Erased| {
             let Erased { entry, key, tokens, epochs } = one;

@@ -7,6 +7,7 @@ mod erase;
 mod export;
 mod import;
 mod list;
+mod offloaded;
 mod search;
 mod show;
 mod trash;

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::offloaded::WorkspaceFlag;
 use crate::fault::Fault;
 use crate::journal::JournalFlags;
 use crate::text::counted;
@@ -18,6 +19,8 @@ pub(crate) struct DeleteArgs {
     /// Deletes the session for good, wherever it is; without a name, all that is in the trash
     #[arg(long)]
     forever: bool,
+    #[command(flatten)]
+    workspace: WorkspaceFlag,
     #[command(flatten)]
     journal: JournalFlags,
 }
@@ -62,8 +65,10 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
             })
         }
         (Some(name), true) => {
+            let files = args.workspace.of(keeper, [name.clone()]);
             let messages = keeper.journal().delete(keeper.scope(), name);
             let messages = messages.map_err(|error| Fault::of_store(&error))?;
+            files.remove(args.journal.quiet)?;
             let done = Done { session: Some(name), trashed: None, sessions: 1, messages };
             args.journal.print(&done, || {
                 let gone = counted(messages.into(), "message");
@@ -71,7 +76,12 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
             })
         }
         (None, _) => {
-            let gone = keeper.empty_trash().map_err(|error| Fault::of_store(&error))?;
+            let of_store = |error| Fault::of_store(&error);
+            let all = keeper.journal().sessions(keeper.scope(), 0, usize::MAX, true);
+            let all = all.map_err(of_store)?.into_iter().filter(|session| session.trashed);
+            let files = args.workspace.of(keeper, all.map(|session| session.name));
+            let gone = keeper.empty_trash().map_err(of_store)?;
+            files.remove(args.journal.quiet)?;
             let (sessions, messages) = gone;
             let done = Done { session: None, trashed: None, sessions, messages };
             args.journal.print(&done, || match sessions {

@@ -494,30 +494,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn where_requests_go_is_the_users_own_affair() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("epitome.toml");
-    let text = "[proxy]\nopenai_upstream = 'https://elsewhere.example'\ndump = 'dumps'\n";
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&file)
-        .and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()))
-        .unwrap();
-    // A file that was found says nothing of it, one that was named does.
-    let found = Sources::default().project(folder.path()).unwrap();
-    let error = Config::load(found).unwrap_err().to_string();
-    assert!(error.contains("epitome.toml:1: `proxy` is not read from the file of a project"));
-    let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
-    assert_eq!(named.proxy().openai_upstream, "https://elsewhere.example");
-    assert_eq!(named.proxy().anthropic_upstream, "https://api.anthropic.com");
-    assert_eq!(named.proxy().dump, Some(folder.path().join("dumps")));
-    let flags = Sources::default().flag("--shadow", "proxy.shadow", true);
-    let flags = flags.variable("EPITOME_PROXY__LISTEN", "127.0.0.1:9");
-    let config = Config::load(flags).unwrap();
-    check(&config, "default", "proxy.shadow", "true", "--shadow");
-    check(&config, "default", "proxy.listen", "\"127.0.0.1:9\"", "EPITOME_PROXY__LISTEN");
-    check(&config, "default", "proxy.ollama_upstream", "\"http://127.0.0.1:11434\"", "built-in");
-}

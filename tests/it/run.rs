@@ -1,0 +1,202 @@
+//! `epitome run`: a client finds the proxy where it looks for its provider, ends as it would have
+//! ended, and nothing is left.
+//!
+//! The client is this test binary: [`client`] does what `IT_CLIENT` says.
+
+use std::env;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+
+use epitome_upstream::{Script, Upstream};
+use serde_json::{Value, json};
+
+use crate::program::{Place, Ran};
+
+/// The key that the client sends.
+const KEY: &str = "sk-ant-very-secret-9876543210";
+
+/// What the client asks: a conversation whose tool brought back a long log.
+fn question() -> Value {
+    let lines: String = (0..3000)
+        .map(|line| format!("2026-01-01T00:00:00 INFO worker {line} handled request /a/{line}\n"))
+        .collect();
+    let log = format!("{lines}2026-01-01T00:00:01 FATAL no space left on /dev/sda7\n{lines}");
+    json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": [
+        {"role": "user", "content": "Why did it stop?"},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat log"}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": log}]}]})
+}
+
+/// Posts to the provider that the environment names, as a client does; gives the answer.
+fn ask() -> String {
+    let base = env::var("ANTHROPIC_BASE_URL").unwrap();
+    let body = question().to_string();
+    let mut stream = TcpStream::connect(base.strip_prefix("http://").unwrap()).unwrap();
+    write!(
+        stream,
+        "POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {KEY}\r\n\
+         anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The client; without `IT_CLIENT` it does nothing.
+#[test]
+fn client() {
+    match env::var("IT_CLIENT").as_deref() {
+        Ok("ask") => {
+            assert!(ask().starts_with("HTTP/1.1 200"));
+            std::process::exit(7);
+        }
+        Ok("wait") => {
+            std::fs::OpenOptions::new().write(true).create_new(true).open("ready").unwrap();
+            std::thread::sleep(std::time::Duration::from_secs(600));
+        }
+        _ => {}
+    }
+}
+
+/// `epitome run` with these flags, before the client that does this.
+fn command(place: &Place, flags: &[&str], task: &str) -> Command {
+    let binary = env::current_exe().unwrap();
+    let mut args = vec!["run"];
+    args.extend(flags);
+    args.push("--");
+    let mut command = place.command(args);
+    command.arg(binary).args(["--exact", "run::client", "--nocapture"]).env("IT_CLIENT", task);
+    command
+}
+
+fn run(place: &Place, flags: &[&str], task: &str) -> Ran {
+    Ran::of(command(place, flags, task), b"")
+}
+
+#[test]
+fn a_client_is_compressed_and_ends_as_it_ends() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let ran = run(&place, &["--anthropic-upstream", &upstream.url()], "ask");
+    assert_eq!(ran.code, 7, "{ran:?}");
+    let last = ran.err.lines().last().unwrap();
+    assert!(last.starts_with("epitome: ") && last.contains(" tokens raw → "), "{last}");
+    assert!(last.contains("% less), net $") && last.ends_with(", 0 skips"), "{last}");
+
+    // The provider got less, with the client's own credential, and was told of the file.
+    let prompts = upstream.prompts();
+    assert_eq!((prompts.len(), prompts[0].header("x-api-key")), (1, Some(KEY)));
+    let sent = prompts[0].body.to_string();
+    assert!(sent.len() * 20 < question().to_string().len(), "{}", sent.len());
+    assert!(sent.contains("FATAL no space left on /dev/sda7"), "{sent}");
+    let at = sent.find(".epitome/offloaded/").unwrap();
+    let name = &sent[at..at + ".epitome/offloaded/12345678.md".len()];
+    let file = String::from_utf8(place.read(name)).unwrap();
+    let log = question()["messages"][2]["content"][0]["content"].as_str().unwrap().to_owned();
+    assert!(file.ends_with(&format!("\n\n{log}\n")), "{}", file.len());
+
+    // The id brings the same back, and what is left is the user's journal, the log and the files.
+    let id = &name[".epitome/offloaded/".len()..name.len() - 3];
+    let recalled = place.run(["recall", "--id", id]);
+    assert_eq!(String::from_utf8(recalled.out).unwrap(), log);
+    assert_eq!(place.files(), [".epitome", ".local"]);
+    let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
+    assert!(!log.contains(KEY) && !log.contains("FATAL"), "{log}");
+}
+
+#[test]
+fn what_the_user_had_set_is_the_upstream() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let mut command = command(&place, &["-q"], "ask");
+    command.env("ANTHROPIC_BASE_URL", upstream.url());
+    let ran = Ran::of(command, b"");
+    assert_eq!((ran.code, &*ran.err), (7, ""), "{ran:?}");
+    assert_eq!(upstream.prompts().len(), 1);
+}
+
+#[test]
+fn signals_reach_the_client() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let mut command = command(&place, &["--anthropic-upstream", &upstream.url()], "wait");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path("ready").exists() {
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(128 + 15), "{ended:?}");
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("no request came through"), "{said}");
+}
+
+#[test]
+fn a_proxy_that_cannot_start_says_so() {
+    let place = Place::new();
+    place.write("s.db", "no database at all, and longer than any header of one would ever be");
+    let ran = run(&place, &["--store", "s.db"], "ask");
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(ran.err.contains("error: the proxy cannot start: "), "{}", ran.err);
+    // Without it the client goes where it would have gone.
+    let upstream = Upstream::start(Script::default()).unwrap();
+    let mut direct = command(&place, &["--store", "s.db", "--or-direct"], "ask");
+    direct.env("ANTHROPIC_BASE_URL", upstream.url());
+    let ran = Ran::of(direct, b"");
+    assert_eq!(ran.code, 7, "{ran:?}");
+    assert!(ran.err.contains("runs without the proxy"), "{}", ran.err);
+    assert_eq!(upstream.prompts()[0].body, question());
+}
+
+#[test]
+fn a_client_that_is_not_there_is_named() {
+    let place = Place::new();
+    for flags in [&["run", "--", "no-such-client"][..], &["run", "--or-direct", "no-such-client"]] {
+        let ran = place.run(flags);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains("there is no command `no-such-client`"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_dead_address_is_named_with_its_remedy() {
+    let place = Place::new();
+    // A port that was free a moment ago.
+    let port: SocketAddr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = format!("http://{port}");
+    std::fs::create_dir(place.path(".claude")).unwrap();
+    let settings = json!({"env": {"ANTHROPIC_BASE_URL": address}});
+    place.write(".claude/settings.json", settings.to_string());
+    let mut command = place.command(["doctor", "--json"]);
+    command.env("OPENAI_BASE_URL", format!("{address}/v1"));
+    let ran = Ran::of(command, b"");
+    assert_eq!(ran.code, 6, "{ran:?}");
+    let findings = ran.json();
+    let findings = findings.as_array().unwrap().iter().filter(|one| one["about"] == "client");
+    let remedies: Vec<_> = findings.map(|one| one["remedy"].as_str().unwrap()).collect();
+    assert!(remedies.iter().any(|remedy| remedy.starts_with("unset OPENAI_BASE_URL")));
+    let file = "take ANTHROPIC_BASE_URL out of ";
+    assert!(remedies.iter().any(|remedy| remedy.starts_with(file)), "{remedies:?}");
+}
+
+#[test]
+fn files_go_with_their_session() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    run(&place, &["--anthropic-upstream", &upstream.url()], "ask");
+    let offloaded = || std::fs::read_dir(place.path(".epitome/offloaded")).unwrap().count();
+    assert_eq!(offloaded(), 2, "the file and `.gitignore`");
+    let list = place.run(["session", "list", "--json"]).json();
+    let name = list[0]["name"].as_str().unwrap();
+    std::fs::create_dir(place.path("elsewhere")).unwrap();
+    let erase = ["session", "erase", name, "e2", "--workspace"];
+    let ran = place.run(erase.iter().chain(&["elsewhere"]));
+    assert!(ran.err.contains("remain in `.epitome/offloaded`"), "{}", ran.err);
+    assert_eq!(offloaded(), 2);
+    let ran = place.run(["session", "delete", "--forever", name]);
+    assert!(ran.err.contains("1 file with what left the prompts"), "{ran:?}");
+    assert_eq!(offloaded(), 1);
+}
