@@ -83,7 +83,7 @@ impl Bench {
         for target in &self.targets {
             println!("{:<8} {:>6.0} MB resident", target.name, target.resident()?);
         }
-        println!("\n{CROWD} connections, 2 KB");
+        println!("\n{CROWD} connections, 2 KB, new conversations every ten requests");
         self.crowd(200_000, 60 / few, |seed| Talk::new(seed, 2_000)).await
     }
 
@@ -101,9 +101,6 @@ impl Bench {
         for round in 0..warm + rounds {
             if round == warm {
                 self.each(&mut rows, |row, used| row.used = -used)?;
-            }
-            if talk.is_small() && round % 10 == 0 {
-                talk = begin(seed + round as u64);
             }
             let body = talk.next(false);
             for place in turn(round, clients.len()) {
@@ -123,9 +120,6 @@ impl Bench {
         let mut wholes = firsts.clone();
         let mut talk = Talk::new(50_000, 2_000);
         for round in 0..rounds + 10 {
-            if round % 10 == 0 {
-                talk = Talk::new(50_000 + round as u64, 2_000);
-            }
             let body = talk.next(true);
             let mut said = None;
             for place in turn(round, clients.len()) {

@@ -1,15 +1,19 @@
 //! Conversations as a coding agent sends them: the whole history again with each request.
 //!
-//! Invariant: each request is the one before with one turn more, byte for byte; the same seed gives
-//! the same conversation. No result is so large that it would be made smaller: everybody sends the
+//! Invariant: each request is the one before with one turn more, byte for byte, or the first of a
+//! new conversation; the same seed gives the same conversations. No result is so large that it would be made smaller: everybody sends the
 //! same. Used by `main` and `load`.
 
 use std::fmt::Write;
 
 use bytes::Bytes;
 
-/// Up to this size a conversation is a small one.
+/// Up to this size a conversation is a small one, which is followed by another after so many
+/// requests.
 const SMALL: usize = 10_000;
+const REQUESTS: usize = 10;
+/// Between the seeds of such conversations; no two begin with the same.
+const NEXT: u64 = 1_000_000;
 
 const WORDS: [&str; 24] = [
     "order", "parser", "ledger", "session", "cursor", "batch", "invoice", "worker", "policy",
@@ -24,6 +28,9 @@ pub(super) struct Talk {
     text: String,
     turns: usize,
     dice: u64,
+    /// How it began: its seed, and its size.
+    begun: (u64, usize),
+    asked: usize,
 }
 
 impl Talk {
@@ -32,8 +39,8 @@ impl Talk {
         let text = format!(
             r#"{{"model":"claude-sonnet-4-5","max_tokens":1024,"system":[{{"type":"text","text":"You are a coding agent. Work on task {seed}.","cache_control":{{"type":"ephemeral"}}}}],"tools":[{{"name":"run","description":"Runs a command.","input_schema":{{"type":"object","properties":{{"command":{{"type":"string"}}}}}}}}],"messages":[{{"role":"user","content":"Mend what is broken in task {seed}."}}"#
         );
-        let mut talk =
-            Self { text, turns: 0, dice: seed.wrapping_mul(0x9e37_79b9).wrapping_add(1) };
+        let dice = seed.wrapping_mul(0x9e37_79b9).wrapping_add(1);
+        let mut talk = Self { text, turns: 0, dice, begun: (seed, bytes), asked: 0 };
         let size = if bytes < SMALL { 40 } else { 220 };
         while talk.text.len() < bytes {
             talk.turn(size);
@@ -41,12 +48,13 @@ impl Talk {
         talk
     }
 
-    pub(super) fn is_small(&self) -> bool {
-        self.text.len() < SMALL
-    }
-
     /// The next request, one turn longer than the last.
     pub(super) fn next(&mut self, stream: bool) -> Bytes {
+        let (seed, bytes) = self.begun;
+        if bytes < SMALL && self.asked == REQUESTS {
+            *self = Self::new(seed + NEXT, bytes);
+        }
+        self.asked += 1;
         self.turn(12);
         let end = if stream { r#"],"stream":true}"# } else { "]}" };
         [&*self.text, end].concat().into()
