@@ -69,6 +69,13 @@ impl App {
 
     /// Puts a request down that has ended.
     pub(crate) fn put(&self, exchange: &Exchange) {
+        let skip = exchange.skip.map_or("none", Skip::word);
+        if let Some(session) = exchange.session.as_deref() {
+            let (raw, sent) = (exchange.raw.sum(), exchange.sent.sum());
+            tracing::info!(session, raw, sent, status = exchange.status, skip, "a prompt");
+        } else {
+            tracing::debug!(status = exchange.status, skip, "a request passed");
+        }
         self.ledger.record(exchange);
     }
 

@@ -57,10 +57,15 @@ async fn answer(
         return page;
     }
     let upgrade = head.headers.get(UPGRADE).map(HeaderValue::as_bytes).unwrap_or_default();
-    if head.method == Method::CONNECT || upgrade.eq_ignore_ascii_case(b"websocket") {
+    let websocket = upgrade.eq_ignore_ascii_case(b"websocket");
+    if head.method == Method::CONNECT || websocket {
         let message = "this proxy opens no tunnels and no websockets: send plain HTTP requests, or \
             turn websockets off in the client";
-        return Err(Fault::new(StatusCode::NOT_IMPLEMENTED, message));
+        // With this status Codex goes on without websockets at once, with any other it tries again
+        // for seconds.
+        let status =
+            if websocket { StatusCode::UPGRADE_REQUIRED } else { StatusCode::NOT_IMPLEMENTED };
+        return Err(Fault::new(status, message));
     }
     let Some(upstream) = app.settings.upstreams.of(route.api) else {
         let message = format!(

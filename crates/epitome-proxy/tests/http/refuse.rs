@@ -103,7 +103,7 @@ async fn websockets_and_tunnels_are_not_opened() {
     let upstream = Upstream::says(&[""]).await;
     let proxy = proxy(&upstream).await;
     let got = ask(&proxy, &request("GET /v1/realtime", "upgrade: websocket", "")).await;
-    assert_eq!(got.status(), 501);
+    assert_eq!(got.status(), 426);
     assert_eq!(ask(&proxy, &request("CONNECT a.b:443", "", "")).await.status(), 501);
     assert_eq!(ask(&proxy, &request("OPTIONS *", "", "")).await.status(), 400);
     assert!(upstream.seen().is_empty());
