@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import shutil
 import socket
 import subprocess
@@ -30,15 +29,15 @@ def call(name, **arguments):
 def script(*calls, **more):
     """Three tasks; each takes some rounds of parallel calls and ends with a text."""
     working = {"thinking": "Let me look.", "text": "I look at both.", "calls": list(calls)}
-    turns = [working] * ROUNDS + [{"text": "This is done: see run {turn}."}]
+    turns = [working] * ROUNDS + [{"text": "This is done: see above."}]
     return {"turns": turns, "repeat": len(PROMPTS), "pings": True, **more}
 
 
 class Client:
     """One client: how it is called, and what the model is scripted to call."""
 
-    def __init__(self, name, command, calls, setup=None, serve=False, **more):
-        self.name, self.command, self.serve = name, command, serve
+    def __init__(self, name, command, calls, limit, setup=None, serve=False, **more):
+        self.name, self.command, self.limit, self.serve = name, command, limit, serve
         self.setup, self.script = setup, script(*calls, **more)
 
 
@@ -92,16 +91,17 @@ def package(kind):
 BOTH = [call("read_log", n="{turn}"), call("query", n="{turn}")]
 CLIENTS = [
     Client("claude-code", claude, [call("Bash", command="cat log-{turn}.txt", description="Look"),
-                                   call("Bash", command="cat jobs-{turn}.json", description="Look")]),
+                                   call("Bash", command="cat jobs-{turn}.json", description="Look")],
+           limit=45000),
     Client("codex", codex, [call("exec_command", cmd="cat log-{turn}.txt"),
-                            call("exec_command", cmd="cat jobs-{turn}.json")], codex_setup),
+                            call("exec_command", cmd="cat jobs-{turn}.json")], 25000, codex_setup),
     Client("opencode", opencode, [call("bash", command="cat log-{turn}.txt", description="Look"),
                                   call("bash", command="cat jobs-{turn}.json", description="Look")],
-           opencode_setup),
-    Client("anthropic", package("anthropic"), BOTH, serve=True),
-    Client("openai-chat", package("openai"), BOTH, serve=True, gzip=True),
-    Client("openai-responses", package("responses"), BOTH, serve=True),
-    Client("ollama", package("ollama"), BOTH, serve=True),
+           25000, opencode_setup),
+    Client("anthropic", package("anthropic"), BOTH, 6000, serve=True),
+    Client("openai-chat", package("openai"), BOTH, 6000, serve=True, gzip=True),
+    Client("openai-responses", package("responses"), BOTH, 6000, serve=True),
+    Client("ollama", package("ollama"), BOTH, 6000, serve=True),
 ]
 
 ENVIRONMENT = {
@@ -119,14 +119,13 @@ def fetch(url, data=None, method=None):
         return answer.read().decode()
 
 
-def started(command, pattern, **more):
+def started(command, **more):
     """Starts a server; gives it and the address that it prints."""
-    child = subprocess.Popen([str(it) for it in command], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, **more)
-    for line in child.stdout:
-        if found := re.search(pattern, line):
-            return child, found.group(0).rstrip("/")
-    raise SystemExit(f"{command[0]} ended before it listened")
+    child = subprocess.Popen([str(it) for it in command], stdout=subprocess.PIPE, text=True, **more)
+    address = child.stdout.readline().strip()
+    if not address.startswith("http://"):
+        raise SystemExit(f"{command[0]} ended before it listened")
+    return child, address
 
 
 def fill(place):
@@ -196,12 +195,13 @@ def run(client, options, lab, upstream):
     fetch(f"{upstream}/__log", method="DELETE")
     environment = {**ENVIRONMENT, "PATH": os.environ["PATH"], "HOME": str(place / "home")}
     (place / "home").mkdir(exist_ok=True)
-    common = ["--store", store, "--limit", str(options.limit), "--anthropic-upstream", upstream,
+    common = ["--store", store, "--limit", str(options.limit or client.limit), "--anthropic-upstream", upstream,
               "--openai-upstream", upstream, "--ollama-upstream", upstream]
     server, url = None, upstream
     if not options.direct and client.serve:
         server, url = started([options.program, "serve", "--listen", "127.0.0.1:0", *common],
-                              r"http://127\.0\.0\.1:\d+", cwd=place, env=environment)
+                              cwd=place, env=environment,
+                              stderr=(place / "serve.txt").open("w"))
     if client.setup:
         client.setup(place, upstream)
     if options.direct:
@@ -237,12 +237,12 @@ def main():
     parser.add_argument("--lab", type=pathlib.Path, required=True)
     parser.add_argument("--program", required=True)
     parser.add_argument("--upstream", required=True)
-    parser.add_argument("--limit", type=int, default=0, help="the provider's limit in tokens")
+    parser.add_argument("--limit", type=int, default=0, help="the provider's limit in tokens, instead of each client's own")
     parser.add_argument("--direct", action="store_true", help="without the proxy, to compare")
     parser.add_argument("clients", nargs="*", help=", ".join(it.name for it in CLIENTS))
     options = parser.parse_args()
     wanted = [it for it in CLIENTS if not options.clients or it.name in options.clients]
-    child, upstream = started([options.upstream], r"http://\S+")
+    child, upstream = started([options.upstream])
     try:
         columns = ["client", "ok", "finished", "prompts", "invalid", "failed", "breaks", "epochs",
                    "sessions", "bytes", "seconds"]

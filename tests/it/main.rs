@@ -30,6 +30,8 @@ mod policy;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod proxy;
+#[cfg(test)]
 mod recall;
 #[cfg(test)]
 mod reload;

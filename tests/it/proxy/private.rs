@@ -120,5 +120,5 @@ fn strangers_need_a_token() {
     let ran =
         place.run(["serve", "--listen", "0.0.0.0:0", "--anthropic-upstream", "http://127.0.0.1:9"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("--token-file"), "{}", ran.err);
+    assert!(ran.err.contains("token file"), "{}", ran.err);
 }

@@ -139,20 +139,16 @@ impl Proxy {
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));
         let (told, address) = std::sync::mpsc::channel();
-        let outputs: [Box<dyn Read + Send>; 2] =
-            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
-        for output in outputs {
-            let (said, told) = (Arc::clone(&said), told.clone());
-            std::thread::spawn(move || {
-                for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    if let Some(address) = address_in(&line) {
-                        told.send(address).ok();
-                    }
-                    said.lock().unwrap().push_str(&format!("{line}\n"));
-                }
-            });
-        }
-        drop(told);
+        let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let listens = Arc::clone(&said);
+        std::thread::spawn(move || {
+            for line in lines(out, &listens) {
+                // What stands on standard output is where it listens.
+                told.send(line.trim_start_matches("http://").parse().unwrap()).ok();
+            }
+        });
+        let notes = Arc::clone(&said);
+        std::thread::spawn(move || lines(err, &notes).for_each(drop));
         let Ok(address) = address.recv() else {
             child.wait().unwrap();
             panic!("the proxy ended before it listened: {}", said.lock().unwrap());
@@ -168,9 +164,9 @@ impl Drop for Proxy {
     }
 }
 
-/// The address in `http://127.0.0.1:8787`, wherever it stands in a line.
-fn address_in(line: &str) -> Option<SocketAddr> {
-    let rest = line.split("http://").nth(1)?;
-    let end = rest.find(|c: char| !(c.is_ascii_digit() || ".:".contains(c))).unwrap_or(rest.len());
-    rest[..end].trim_end_matches([':', '.']).parse().ok()
+/// The lines of an output, which are remembered too.
+fn lines<'a>(output: impl Read + 'a, said: &'a Mutex<String>) -> impl Iterator<Item = String> + 'a {
+    BufReader::new(output).lines().map_while(Result::ok).inspect(|line| {
+        said.lock().unwrap().push_str(&format!("{line}\n"));
+    })
 }
