@@ -106,7 +106,7 @@ pub(crate) fn texts(prompt: &Prompt) -> Vec<String> {
 
 /// The whole prompt as a text.
 pub(crate) fn text(prompt: &Prompt) -> String {
-    String::from_utf8(prompt.bytes.clone()).unwrap()
+    String::from_utf8(prompt.bytes.to_vec()).unwrap()
 }
 
 /// The names of events, as hosts read them.
