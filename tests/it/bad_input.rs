@@ -14,7 +14,7 @@ fn place() -> Place {
     place.write("latin1.json", b"[{\"role\":\"user\",\"content\":\"caf\xe9\"}]");
     place.write("empty.json", "");
     place.write("line.jsonl", "{\"type\":\"session\",\"id\":\"a\"}\n{\"type\":\"mess\n");
-    place.write("other.json", "{\"input\":[],\"model\":\"m\"}");
+    place.write("other.json", "{\"prompt\":\"x\",\"model\":\"m\"}");
     place.write("deep.json", "[".repeat(100_000));
     place.write("roles.json", "[{\"role\":\"user\",\"content\":\"a\"},{\"content\":\"b\"}]");
     place
