@@ -57,8 +57,8 @@ pub struct Part {
     /// result whose content is a list. Removing the outer part removes these too.
     pub within: Option<u32>,
     /// The text it is known by ([`crate::EntryKey`]) where that is not its own: a client's note
-    /// with today's date stays the same note tomorrow, reasoning without words is told from other
-    /// reasoning by what is sealed in it.
+    /// with today's date stays the same note tomorrow, arguments are the same however a client
+    /// spells them, reasoning without words is told from other reasoning by what is sealed in it.
     pub known_as: Option<String>,
 }
 

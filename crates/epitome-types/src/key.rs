@@ -33,7 +33,8 @@ impl EntryKey {
                 Body::Text(text) => hash.fields([b"text", known(part, text)]),
                 Body::Call(call) => {
                     let Call { id, tool, arguments } = call;
-                    hash.fields([b"call", id.as_bytes(), tool.as_bytes(), arguments.as_bytes()]);
+                    let arguments = known(part, arguments);
+                    hash.fields([b"call", id.as_bytes(), tool.as_bytes(), arguments]);
                 }
                 Body::Result(result) => {
                     let error = [u8::from(result.error)];

@@ -11,6 +11,7 @@
 
 mod anthropic;
 mod assemble;
+mod canonical;
 mod detect;
 mod document;
 mod edit;

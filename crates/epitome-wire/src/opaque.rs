@@ -7,6 +7,7 @@ use epitome_types::{ContentId, Opaque};
 
 use crate::WireError;
 use crate::anthropic::kind;
+use crate::canonical::canonical;
 use crate::json::{Cursor, Kind, Object, Span};
 
 /// A block passed through as it is, with the ids that pair it (hazard 3).
@@ -21,7 +22,8 @@ pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
     if cuts.walk(&mut Cursor::new(raw, 0)).is_err() {
         cuts = Cuts::default();
     }
-    let content = ContentId::of(&without(raw, &cuts.marks));
+    let known = without(raw, &cuts.marks);
+    let content = ContentId::of(&canonical(&known).unwrap_or(known));
     let mut all = [cuts.marks, cuts.binary].concat();
     all.sort_by_key(|span| span.start);
     Opaque { kind, content, text: without(raw, &all), calls, answers }

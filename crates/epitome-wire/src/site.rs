@@ -5,6 +5,7 @@
 
 use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
 
+use crate::canonical::canonical;
 use crate::json::{Objects, Span};
 use crate::{WireError, volatile};
 
@@ -106,8 +107,11 @@ impl Parts {
             Home::Inner { outer, .. } => Some(outer),
             _ => None,
         };
-        let known_as = match &body {
-            Body::Text(text) if speaker == Speaker::Harness => volatile::known_as(text),
+        let known_as = match (&body, text) {
+            (Body::Text(text), _) if speaker == Speaker::Harness => volatile::known_as(text),
+            (Body::Call(call), TextSite::Arguments { literal: false, .. }) => {
+                canonical(&call.arguments)
+            }
             _ => None,
         };
         self.parts.push(Part { body, speaker, within, known_as });
