@@ -70,10 +70,12 @@ impl Place {
         names
     }
 
-    /// A command that is about to run, with no environment that could change what it does.
+    /// A command that is about to run, with no environment that could change what it does. Programs
+    /// are found in the folder's `bin`, if anywhere.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(path());
-        command.current_dir(self.0.path()).args(args).env_clear().env("HOME", self.0.path());
+        command.current_dir(self.0.path()).args(args).env_clear();
+        command.env("HOME", self.0.path()).env("PATH", self.path("bin"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
