@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use epitome::Sent;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -215,6 +215,7 @@ impl Call {
         let body = match other {
             Some(other) => {
                 head.headers.remove(CONTENT_LENGTH);
+                head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Outflow::whole(other)
             }
             None => Outflow::Relayed(Relay::new(rest).after(before)),

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use crate::route::Dialect;
 
+/// The most characters that are quoted of a page.
+const QUOTED: usize = 200;
+
 /// An error of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -59,14 +62,17 @@ impl Fault {
 }
 
 /// An upstream's error in the client's protocol, where it came in another one's; `told` is what it
-/// says about a prompt that is too long. A server that speaks several APIs may know one shape only.
+/// says about a prompt that is too long. A server that speaks several APIs may know one shape only,
+/// and what stands before it may answer with a page.
 pub(crate) fn translated(
     dialect: Dialect,
     status: StatusCode,
     body: &[u8],
     told: Option<Overflow>,
 ) -> Option<Bytes> {
-    let body: Value = serde_json::from_slice(body).ok()?;
+    let Ok(body) = serde_json::from_slice::<Value>(body) else {
+        return Some(Fault::new(status, page(status, body)).body(dialect));
+    };
     let error = body.get("error")?;
     let wrapped = body.get("type").and_then(Value::as_str) == Some("error");
     let shape = match error {
@@ -101,6 +107,20 @@ pub(crate) fn translated(
         Dialect::Ollama => json!({"error": message}),
     };
     Some(translated.to_string().into())
+}
+
+/// What is told of an answer that is no error of any API.
+fn page(status: StatusCode, body: &[u8]) -> String {
+    let body = String::from_utf8_lossy(body);
+    // Of a page its words, without what stands between angle brackets.
+    let pieces = body.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+    let words: Vec<_> = pieces.flat_map(str::split_whitespace).collect();
+    let words: String = words.join(" ").chars().take(QUOTED).collect();
+    let status = status.as_u16();
+    match words.is_empty() {
+        true => format!("the upstream answered {status} and said nothing; its log may say why"),
+        false => format!("the upstream answered {status} with what its API does not say: {words}"),
+    }
 }
 
 fn anthropic(kind: &str, message: &str) -> Value {
@@ -186,6 +206,16 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_whoever_stands_before_an_upstream_is_put_in_words() {
+        let message = "the upstream answered 502 with what its API does not say: Bad Gateway nginx";
+        let page = "<html>\n<body><h1>Bad  Gateway</h1><hr>nginx</body></html>";
+        let expected = format!(r#"{{"error":"{message}"}}"#);
+        check(Dialect::Ollama, 502, page, [0, 0], Some(&expected));
+        let expected = r#"{"type":"error","error":{"type":"authentication_error","message":"the upstream answered 401 and said nothing; its log may say why"}}"#;
+        check(Dialect::Messages, 401, "", [0, 0], Some(expected));
+    }
+
+    #[test]
     fn a_stream_ends_with_an_event_of_its_protocol() {
         let fault = Fault::new(StatusCode::BAD_GATEWAY, "gone");
         let words = ALL
@@ -212,7 +242,7 @@ mod tests {
         check(Dialect::Chat, 400, openai, [9, 5], None);
         check(Dialect::Responses, 400, openai, [0, 0], None);
         check(Dialect::Ollama, 400, r#"{"error":"m"}"#, [0, 0], None);
-        for other in ["<html>", "{}", r#"{"error":7}"#, r#"{"error":{}}"#] {
+        for other in ["{}", r#"{"error":7}"#, r#"{"error":{}}"#] {
             check(Dialect::Messages, 502, other, [0, 0], None);
         }
     }

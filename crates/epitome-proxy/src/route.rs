@@ -109,7 +109,8 @@ pub(crate) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
 /// The API that a request belongs to which is not known by its path.
 fn owner(path: &str, headers: &HeaderMap) -> Api {
     let under = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    if under("v1/messages") || headers.contains_key("anthropic-version") {
+    let own = ["anthropic-version", "x-api-key"];
+    if under("v1/messages") || own.iter().any(|name| headers.contains_key(*name)) {
         Api::Anthropic
     } else if under("api") {
         Api::Ollama
@@ -154,6 +155,7 @@ mod tests {
         check("HEAD /", None, Api::OpenAi, Dialect::Chat, Pass);
         check("GET /v1/models", None, Api::OpenAi, Dialect::Chat, Pass);
         check("GET /v1/models", version, Api::Anthropic, Dialect::Messages, Pass);
+        check("HEAD /", Some("x-api-key"), Api::Anthropic, Dialect::Messages, Pass);
         check("POST /v1/messages/batches", None, Api::Anthropic, Dialect::Messages, Pass);
         check("GET /v1/messages", None, Api::Anthropic, Dialect::Messages, Pass);
         check("GET /v1/responses", None, Api::OpenAi, Dialect::Responses, Pass);

@@ -91,6 +91,7 @@ fn a_providers_errors_come_through_once() {
         }
         let answer = serving.send(with("page 502", api, true));
         assert_eq!(answer.status, 502, "{}", answer.text());
+        check_protocol(api.path(), &answer);
     }
     check_alive(&serving);
 }

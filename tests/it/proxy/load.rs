@@ -107,7 +107,10 @@ fn check(number: usize, api: Api, streams: bool, fault: &str, answer: std::io::R
         "cut" | "error" if streams => {
             assert!(answer.whole && text.contains("error"), "{context}: {text}");
         }
-        "page 502" => assert_eq!(answer.status, 502, "{context}"),
+        "page 502" => {
+            assert_eq!(answer.status, 502, "{context}");
+            check_protocol(api.path(), &answer);
+        }
         fault if fault.starts_with("status") => {
             assert_eq!(fault, format!("status {}", answer.status), "{context}: {text}");
             check_protocol(api.path(), &answer);

@@ -113,6 +113,15 @@ fn a_label_names_the_first_conversation_and_marks_the_others() {
 }
 
 #[test]
+fn a_client_that_is_started_anew_may_word_its_system_prompt_anew() {
+    let hub = hub(&Arc::default(), None);
+    let with = |system: &str, topic: &str| [vec![say("system", system)], talk(topic, 2)].concat();
+    assert_eq!(name(&hub, &with("You are version 1.", "the parser"), "l"), "l");
+    assert_eq!(name(&hub, &with("You are version 2.", "the parser"), "l"), "l");
+    assert_ne!(name(&hub, &with("You are version 2.", "the lexer"), "l"), "l");
+}
+
+#[test]
 fn tenants_share_nothing() {
     let journal: Arc<Memory> = Arc::default();
     let hub = hub(&journal, None);
