@@ -25,8 +25,8 @@
 //! ```
 //!
 //! Invariant: nothing is printed, no file is opened but those of a configuration that the host asks
-//! for, and no state is shared between compressors; what is handed out passed its provider's rules,
-//! and what left the prompt was kept before.
+//! for, and no state is shared between compressors; what compression made of a request passed its
+//! provider's rules, and what left the prompt was kept before.
 
 mod builder;
 mod compressor;
