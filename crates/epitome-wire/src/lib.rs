@@ -45,5 +45,5 @@ pub use message::message;
 pub use overflow::overflow;
 pub use record::{Transcript, convert, transcribe};
 pub use reply::{Answer, Reply};
-pub use scan::{MessageSpan, Scan, scan};
+pub use scan::{MessageSpan, Scan, scan, scan_after};
 pub use validate::{Violation, validate};

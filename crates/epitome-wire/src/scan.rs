@@ -1,7 +1,8 @@
 //! Where the messages of a request stand, and what each is known by: the hot path of a proxy.
 //!
 //! Invariant: one linear pass, no text decoded, no allocation but the list of spans. The whole
-//! body is checked to be sound JSON on the way.
+//! body is checked to be sound JSON on the way; what stands there byte for byte as in a body that
+//! was scanned before is known to be, by its hash.
 
 use std::ops::Range;
 
@@ -87,6 +88,17 @@ pub struct MessageSpan {
 /// When the body is not UTF-8, not JSON, nested too deeply, or holds no messages; the error names
 /// the byte.
 pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
+    scan_after(bytes, format, &Scan::default())
+}
+
+/// The same of a body that may go on from one that was scanned before: what stands in the place
+/// that it had there, and is the same to the byte, is hashed and not walked again. Whatever
+/// `before` is, what is found is the same.
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn scan_after(bytes: &[u8], format: Format, before: &Scan) -> Result<Scan, WireError> {
     let (text, format) = (json::text(bytes)?, format.nearest());
     let mut cursor = Cursor::new(text, 0);
     let mut scan = Scan::default();
@@ -94,7 +106,7 @@ pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
     match cursor.peek_kind()? {
         Kind::Array => {
             let start = cursor.at();
-            scan.messages = messages(text, &mut cursor)?;
+            scan.messages = messages(text, &mut cursor, before)?;
             scan.list = start..cursor.at();
             found = true;
         }
@@ -108,14 +120,20 @@ pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
                         Kind::String if format == Format::Responses => {
                             vec![plain(cursor.value()?)]
                         }
-                        _ => messages(text, cursor)?,
+                        _ => messages(text, cursor, before)?,
                     };
                     scan.list = start..cursor.at();
                 }
                 key if Some(key) == format.system() => {
-                    let system = marked(text, cursor, Depth::Blocks)?;
+                    let system = match same(text, cursor, before.system.as_ref()) {
+                        Some(system) => system,
+                        None => marked(text, cursor, Depth::Blocks)?,
+                    };
                     let is_given = system.range.len() > 4 || !text[system.range.clone()].eq("null");
                     scan.system = is_given.then_some(system).or(scan.system.take());
+                }
+                "tools" if let Some(tools) = same(text, cursor, before.tools.as_ref()) => {
+                    scan.tools = Some(tools);
                 }
                 key => {
                     let value = cursor.value()?;
@@ -165,13 +183,35 @@ fn plain(value: Value<'_>) -> MessageSpan {
 }
 
 /// The items of the array that begins at the cursor.
-fn messages(text: &str, cursor: &mut Cursor<'_>) -> Result<Vec<MessageSpan>, WireError> {
-    let mut messages = Vec::new();
+fn messages(
+    text: &str,
+    cursor: &mut Cursor<'_>,
+    before: &Scan,
+) -> Result<Vec<MessageSpan>, WireError> {
+    let mut known = before.messages.iter();
+    let mut messages = Vec::with_capacity(known.len());
     cursor.items(|cursor| {
-        messages.push(marked(text, cursor, Depth::Message)?);
+        messages.push(match same(text, cursor, known.next()) {
+            Some(message) => message,
+            None => marked(text, cursor, Depth::Message)?,
+        });
         Ok(())
     })?;
     Ok(messages)
+}
+
+/// Steps over a value that is a known one, byte for byte. One with marks in it is known by other
+/// bytes than its own, and never found here.
+fn same(text: &str, cursor: &mut Cursor<'_>, known: Option<&MessageSpan>) -> Option<MessageSpan> {
+    let MessageSpan { range, hash } = known?;
+    // Of other values nobody can tell by their bytes alone that they end there.
+    let is_closed = matches!(cursor.peek()?, b'{' | b'[' | b'"');
+    let span = Span::new(cursor.at(), cursor.at() + range.len());
+    let bytes = text.as_bytes().get(span.start..span.end).filter(|_| is_closed)?;
+    (xxh3_128(bytes) == *hash).then(|| {
+        cursor.jump(span.end);
+        MessageSpan { range: span.start..span.end, hash: *hash }
+    })
 }
 
 /// How deep cache marks may still stand.
@@ -353,6 +393,43 @@ mod tests {
         assert_eq!(scan.splice(body, &[]), body);
         let spliced = scan.splice(body, &[(1, b"B"), (2, b"C"), (0, b"late"), (9, b"far")]);
         assert_eq!(spliced, br#"{"messages":[{"a":1.0}, B ,C]}"#);
+    }
+
+    #[test]
+    fn what_was_scanned_before_changes_nothing() {
+        const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+        let body = |system: &str, messages: &str| {
+            format!(r#"{{"tools":[{{"a":1}}],"system":{system},"messages":[{messages}],"n":1}}"#)
+        };
+        let blocks = |mark: &str| {
+            let blocks = format!(r#"[{{"type":"text","text":"b"{mark}}}]"#);
+            format!(r#"{{"role":"user","content":{blocks}}}"#)
+        };
+        let (plain, marked) = (blocks(""), blocks(MARK));
+        let one = r#"{"role":"user","content":"a"}"#;
+        let bodies = [
+            body("\"s\"", &format!("{one} , {plain}")),
+            body("\"s\"", &format!("{one},{marked}")),
+            body("\"s\"", &format!("{one},{plain},{one}")),
+            body("[]", &format!("{plain},{one}")),
+            body("null", "1,12"),
+            body("\"s\"", "12,1"),
+            body("\"so\"", "\"1\",\"12\""),
+            body("1", ""),
+            format!("[{plain},{one}]"),
+            r#"{"input":"hello"}"#.to_owned(),
+        ];
+        for format in [Format::Anthropic, Format::OpenAi, Format::Responses] {
+            for before in bodies.iter().filter_map(|body| scan(body.as_bytes(), format).ok()) {
+                for body in &bodies {
+                    let (now, alone) = (
+                        scan_after(body.as_bytes(), format, &before),
+                        scan(body.as_bytes(), format),
+                    );
+                    assert_eq!(now, alone, "{before:?} {body}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,10 +5,11 @@ mod bodies;
 
 use std::collections::BTreeSet;
 
-use bodies::{Body, body, literal};
+use bodies::{Body, body, key, literal};
 use epitome_types::{Edit, EntryId, PartId, Role};
 use epitome_wire::{
-    Document, Format, Reply, assemble, convert, detect, message, overflow, scan, validate,
+    Document, Format, Reply, assemble, convert, detect, message, overflow, scan, scan_after,
+    validate,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -129,6 +130,26 @@ proptest! {
         let start = |json: &str| json[..json.find('[').unwrap()].to_owned();
         prop_assert_eq!(start(&edited), start(&body.json));
         prop_assert_eq!(end(&edited), end(&body.json));
+    }
+
+    #[test]
+    fn a_scan_tells_the_same_whatever_was_scanned_before(
+        (one, other) in (body(), body()),
+        (kept, cut) in (any::<Index>(), any::<Index>()),
+    ) {
+        // What goes on from a body, what is cut off anywhere, and what only looks alike.
+        let kept = kept.index(one.messages.len());
+        let messages = one.messages[..kept].iter().chain(&other.messages);
+        let messages: Vec<_> = messages.map(String::as_str).collect();
+        let on = format!("{{\"{}\":[{}]}}", key(one.format), messages.join(","));
+        let bodies = [one.json.as_bytes(), other.json.as_bytes(), on.as_bytes()];
+        let befores = bodies.map(|body| scan(body, one.format).unwrap_or_default());
+        for body in bodies.into_iter().chain([&on.as_bytes()[..cut.index(on.len())]]) {
+            for before in &befores {
+                let found = scan_after(body, one.format, before);
+                prop_assert_eq!(found, scan(body, one.format));
+            }
+        }
     }
 
     #[test]

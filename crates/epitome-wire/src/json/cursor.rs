@@ -24,6 +24,11 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// Goes on behind a value of which is known where it ends.
+    pub(crate) fn jump(&mut self, to: usize) {
+        self.at = to;
+    }
+
     /// Steps over one value.
     pub(crate) fn value(&mut self) -> Result<Value<'a>, WireError> {
         let kind = self.peek_kind()?;

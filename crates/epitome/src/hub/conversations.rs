@@ -7,12 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use epitome_wire::{Scan, scan};
+use epitome_wire::Scan;
 use tokio::sync::Mutex as Turns;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Ask, locked};
-use crate::Error;
 use crate::session::Session;
 
 /// What a request holds, and the hashes of all histories that it goes on from.
@@ -47,8 +46,7 @@ pub(super) struct Conversations {
 
 impl History {
     /// The history that a request holds.
-    pub(super) fn of(ask: &Ask) -> Result<Self, Error> {
-        let scan = scan(&ask.bytes, ask.format)?;
+    pub(super) fn of(ask: &Ask, scan: Arc<Scan>) -> Self {
         let system = scan.system.as_ref().map_or(0, |system| system.hash);
         let mut chain = xxh3_128(ask.format.name().as_bytes()) ^ system;
         let chains = scan.messages.iter().map(|message| {
@@ -59,7 +57,7 @@ impl History {
             chain
         });
         let chains = chains.collect();
-        Ok(Self { chains, scan: Arc::new(scan), tenant: ask.tenant.as_str().into() })
+        Self { chains, scan, tenant: ask.tenant.as_str().into() }
     }
 
     /// The bytes of its last message.

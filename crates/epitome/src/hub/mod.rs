@@ -7,6 +7,7 @@
 mod compaction;
 mod conversations;
 mod limits;
+mod scans;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use crate::{Error, Profile};
 use compaction::Compactions;
 use conversations::{Conversations, History, Slot};
 use limits::{Limits, Spoken};
+use scans::Scans;
 
 /// A request, and what is known of it besides.
 #[derive(Clone, Debug)]
@@ -105,6 +107,7 @@ pub struct Hub {
     profile: Profile,
     clock: Clock,
     shared: Arc<Shared>,
+    scans: Scans,
     conversations: Mutex<Conversations>,
     limits: Mutex<Limits>,
     compactions: Mutex<Compactions>,
@@ -137,6 +140,7 @@ impl Hub {
             profile,
             clock,
             shared: Arc::default(),
+            scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
             limits: Mutex::default(),
             compactions: Mutex::default(),
@@ -151,7 +155,7 @@ impl Hub {
     /// When the request cannot be read, or the journal fails; see [`Error`]. The conversation then
     /// stands as it was, and the hub goes on.
     pub async fn prompt(&self, ask: &Ask) -> Result<Sent, Error> {
-        let history = History::of(ask)?;
+        let history = self.history(ask)?;
         loop {
             let (slot, known) = locked(&self.conversations).slot(&history);
             // It is out of its slot while it is asked: where that panics or is given up, the
@@ -203,7 +207,7 @@ impl Hub {
     ///
     /// When the request or the journal cannot be read.
     pub fn look(&self, ask: &Ask) -> Result<Sent, Error> {
-        let history = History::of(ask)?;
+        let history = self.history(ask)?;
         let spoken = Spoken::of(ask, &history);
         let window = self.window(ask, &spoken);
         let found = locked(&self.conversations).find(&history);
@@ -222,7 +226,7 @@ impl Hub {
     pub async fn overflowed(&self, ask: &Ask, sent: &Sent, told: Overflow) {
         let share = self.profile.options.limit.refused_share;
         let most = locked(&self.limits).learn(&sent.spoken, sent.prompt.tokens[1], told, share);
-        let found = match History::of(ask) {
+        let found = match self.history(ask) {
             Ok(history) => locked(&self.conversations).find(&history),
             Err(_) => None,
         };
@@ -259,6 +263,10 @@ impl Hub {
         if let Err(error) = self.journal.answered(&sent.scope, session, &answered) {
             tracing::warn!(target: "epitome", session, "an answer was not recorded: {error}");
         }
+    }
+
+    fn history(&self, ask: &Ask) -> Result<History, Error> {
+        Ok(History::of(ask, self.scans.of(ask)?))
     }
 
     fn sent(&self, prompt: Prompt, ask: &Ask, history: &History, spoken: Spoken) -> Sent {
