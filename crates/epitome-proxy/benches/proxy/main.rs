@@ -6,6 +6,11 @@
 //! takes each in whole first, as whatever rewrites must, and `epitome` is the proxy with a store on
 //! disk. All get the same requests in turns, so what the machine does otherwise hits all alike.
 //! `-- --quick` takes a tenth of the rounds.
+//!
+//! `--rival NAME=URL[=PID]`, as often as wanted, measures a proxy that already runs along with them,
+//! with the time and memory of the process and all below it. It must hand requests on to the
+//! provider, which listens where `--upstream-at ADDRESS` says. What streams is not asked of it: the
+//! provider and the comparison go by bytes that rivals write anew.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
@@ -13,18 +18,19 @@
     reason = "a benchmark reads the clock and files, and prints"
 )]
 
-mod child;
 mod load;
 mod serve;
 mod table;
 mod talk;
+mod target;
+mod tree;
 
 use std::time::Duration;
 
-use child::Child;
 use load::{Client, Timed};
 use table::Row;
 use talk::Talk;
+use target::Target;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -41,33 +47,66 @@ fn main() -> Result<(), Fault> {
     {
         return runtime.block_on(serve::serve(what, rest));
     }
-    let few = if words.iter().any(|word| word == "--quick") { 10 } else { 1 };
-    runtime.block_on(all(few))
+    runtime.block_on(all(&Wanted::read(&words)?))
+}
+
+/// What the command line asks for.
+struct Wanted {
+    /// The share of the rounds: one in so many.
+    few: usize,
+    upstream: String,
+    rivals: Vec<String>,
+}
+
+impl Wanted {
+    fn read(words: &[String]) -> Result<Self, Fault> {
+        let mut wanted = Self { few: 1, upstream: "127.0.0.1:0".into(), rivals: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().cloned().ok_or(format!("{word} says nothing"));
+            match word.as_str() {
+                "--quick" => wanted.few = 10,
+                "--upstream-at" => wanted.upstream = value()?,
+                "--rival" => wanted.rivals.push(value()?),
+                // Cargo's own word.
+                "--bench" => {}
+                other => return Err(format!("{other} is not known").into()),
+            }
+        }
+        Ok(wanted)
+    }
 }
 
 /// Measures everything and says it.
-async fn all(few: usize) -> Result<(), Fault> {
+async fn all(wanted: &Wanted) -> Result<(), Fault> {
     let folder = std::env::temp_dir().join(format!("epitome-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let measured = Bench::start(&folder.join("epitome.db"))?.run(few).await;
+    let measured = match Bench::start(&folder.join("epitome.db"), wanted) {
+        Ok(bench) => bench.run(wanted.few).await,
+        Err(error) => Err(error),
+    };
     std::fs::remove_dir_all(&folder)?;
     measured
 }
 
 /// What is measured: the provider itself first.
 struct Bench {
-    targets: Vec<Child>,
+    targets: Vec<Target>,
 }
 
 impl Bench {
-    fn start(store: &std::path::Path) -> Result<Self, Fault> {
-        let provider = Child::start("direct", &["provider"])?;
+    fn start(store: &std::path::Path, wanted: &Wanted) -> Result<Self, Fault> {
+        let provider = Target::start("direct", &["provider", &wanted.upstream])?;
         let at = provider.address.to_string();
         let store = store.display().to_string();
-        let hyper = Child::start("hyper", &["stream", &at])?;
-        let buffer = Child::start("buffer", &["buffer", &at])?;
-        let epitome = Child::start("epitome", &["epitome", &at, &store])?;
-        Ok(Self { targets: vec![provider, hyper, buffer, epitome] })
+        let hyper = Target::start("hyper", &["stream", &at])?;
+        let buffer = Target::start("buffer", &["buffer", &at])?;
+        let epitome = Target::start("epitome", &["epitome", &at, &store])?;
+        let mut targets = vec![provider, hyper, buffer, epitome];
+        for rival in &wanted.rivals {
+            targets.push(Target::rival(rival)?);
+        }
+        Ok(Self { targets })
     }
 
     async fn run(&self, few: usize) -> Result<(), Fault> {
@@ -94,8 +133,8 @@ impl Bench {
         rounds: usize,
         begin: impl Fn(u64) -> Talk,
     ) -> Result<(), Fault> {
-        let mut clients = self.connected().await?;
-        let mut rows: Vec<Row> = self.targets.iter().map(|child| Row::new(child.name)).collect();
+        let mut clients = connected(&self.targets).await?;
+        let mut rows: Vec<Row> = self.targets.iter().map(|target| Row::new(&target.name)).collect();
         let warm = rounds / 10 + 2;
         let mut talk = begin(seed);
         for round in 0..warm + rounds {
@@ -113,10 +152,11 @@ impl Bench {
         Ok(())
     }
 
-    /// One answer after the other that comes in pieces, and is the same from all.
+    /// One answer after the other that comes in pieces, and is the same from all of ours.
     async fn streamed(&self, rounds: usize) -> Result<(), Fault> {
-        let mut clients = self.connected().await?;
-        let mut firsts: Vec<Row> = self.targets.iter().map(|child| Row::new(child.name)).collect();
+        let targets: Vec<&Target> = self.targets.iter().filter(|target| target.ours()).collect();
+        let mut clients = connected(targets.iter().copied()).await?;
+        let mut firsts: Vec<Row> = targets.iter().map(|target| Row::new(&target.name)).collect();
         let mut wholes = firsts.clone();
         let mut talk = Talk::new(50_000, 2_000);
         for round in 0..rounds + 10 {
@@ -125,7 +165,7 @@ impl Bench {
             for place in turn(round, clients.len()) {
                 let Timed { first, whole, bytes } = clients[place].ask(body.clone()).await?;
                 if said.get_or_insert(bytes.clone()) != &bytes {
-                    let name = self.targets[place].name;
+                    let name = &targets[place].name;
                     return Err(format!("{name} changed a stream").into());
                 }
                 if round >= 10 {
@@ -145,7 +185,7 @@ impl Bench {
         rounds: usize,
         begin: impl Fn(u64) -> Talk,
     ) -> Result<(), Fault> {
-        let mut rows: Vec<Row> = self.targets.iter().map(|child| Row::new(child.name)).collect();
+        let mut rows: Vec<Row> = self.targets.iter().map(|target| Row::new(&target.name)).collect();
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
         let talks: Vec<Talk> = (0..CROWD).map(|one| begin(seed + one)).collect();
         let mut crowds = Vec::new();
@@ -175,20 +215,21 @@ impl Bench {
         Ok(())
     }
 
-    async fn connected(&self) -> Result<Vec<Client>, Fault> {
-        let mut clients = Vec::new();
-        for target in &self.targets {
-            clients.push(Client::new(target.address).await?);
-        }
-        Ok(clients)
-    }
-
     fn each(&self, rows: &mut [Row], put: impl Fn(&mut Row, f64)) -> Result<(), Fault> {
         for (row, target) in rows.iter_mut().zip(&self.targets) {
             put(row, target.used()?);
         }
         Ok(())
     }
+}
+
+/// A connection to each.
+async fn connected(targets: impl IntoIterator<Item = &Target>) -> Result<Vec<Client>, Fault> {
+    let mut clients = Vec::new();
+    for target in targets {
+        clients.push(Client::new(target.address).await?);
+    }
+    Ok(clients)
 }
 
 /// All places, each round from another one on.

@@ -32,6 +32,9 @@ const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model
 /// Events of an answer in pieces.
 const EVENTS: u32 = 50;
 
+/// Where there is a free port.
+const ANYWHERE: &str = "127.0.0.1:0";
+
 /// An answer.
 enum Down {
     /// That is handed through.
@@ -78,18 +81,18 @@ impl Body for Down {
 
 /// Serves until the input ends.
 pub(super) async fn serve(what: &str, rest: &[String]) -> Result<(), Fault> {
-    let upstream = || rest.first().ok_or("no upstream").map(String::as_str);
+    let address = || rest.first().ok_or("no address").map(String::as_str);
     match what {
-        "provider" => listen(provide).await,
+        "provider" => listen(address()?, provide).await,
         "stream" => {
-            let pass = Pass::new(upstream()?)?;
-            listen(move |request| pass.clone().streamed(request)).await
+            let pass = Pass::new(address()?)?;
+            listen(ANYWHERE, move |request| pass.clone().streamed(request)).await
         }
         "buffer" => {
-            let pass = Pass::new(upstream()?)?;
-            listen(move |request| pass.clone().buffered(request)).await
+            let pass = Pass::new(address()?)?;
+            listen(ANYWHERE, move |request| pass.clone().buffered(request)).await
         }
-        "epitome" => epitome(upstream()?, rest.get(1).ok_or("no store")?).await,
+        "epitome" => epitome(address()?, rest.get(1).ok_or("no store")?).await,
         other => Err(format!("{other} cannot be served").into()),
     }
 }
@@ -107,7 +110,7 @@ async fn epitome(upstream: &str, store: &str) -> Result<(), Fault> {
     let profile = Profile::default();
     let hub = Hub::new(store, move || Compressor::builder().profile(profile.clone()));
     let mut settings = Settings::new(Arc::new(hub));
-    settings.listen = "127.0.0.1:0".parse()?;
+    settings.listen = ANYWHERE.parse()?;
     settings.upstreams.anthropic = Some(format!("http://{upstream}").parse()?);
     // The first requests of a crowd are all long and new, on a machine that others use too.
     settings.prepare_within = Duration::from_secs(120);
@@ -119,12 +122,13 @@ async fn epitome(upstream: &str, store: &str) -> Result<(), Fault> {
 
 /// A server of one function.
 async fn listen<F>(
+    at: &str,
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
 ) -> Result<(), Fault>
 where
     F: Future<Output = Result<Response<Down>, Fault>> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let listener = TcpListener::bind(at).await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

@@ -9,15 +9,15 @@ use super::ms;
 /// What was measured of one target.
 #[derive(Clone)]
 pub(super) struct Row {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) times: Vec<Duration>,
     /// Milliseconds of the processor.
     pub(super) used: f64,
 }
 
 impl Row {
-    pub(super) fn new(name: &'static str) -> Self {
-        Self { name, times: Vec::new(), used: 0.0 }
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.into(), times: Vec::new(), used: 0.0 }
     }
 
     fn at(&self, share: f64) -> f64 {
