@@ -6,7 +6,7 @@
 mod options;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use epitome_count::Vocabulary;
 use epitome_kernel::{Counter, Policy};
@@ -252,7 +252,11 @@ impl Profile {
 impl Default for Profile {
     #[expect(clippy::expect_used, reason = "the text is compiled in, and a test parses it")]
     fn default() -> Self {
-        Self::shipped("default").expect("the options of a shipped profile are sound")
+        // Every builder begins with it, and the text is the same each time.
+        static PARSED: LazyLock<Profile> = LazyLock::new(|| {
+            Profile::shipped("default").expect("the options of a shipped profile are sound")
+        });
+        PARSED.clone()
     }
 }
 
