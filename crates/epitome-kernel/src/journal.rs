@@ -96,6 +96,40 @@ pub struct Epochs {
     pub seen: u64,
 }
 
+/// A history that somebody goes on with, who has asked about the beginning of it before.
+#[derive(Clone, Copy, Debug)]
+pub struct Onward<'a> {
+    /// Its entries.
+    pub keys: &'a [EntryKey],
+    /// The history up to each of them.
+    pub chains: &'a [Chain],
+    /// How many of them were asked about before.
+    pub before: usize,
+    /// What [`Journal::seen`] said then; none where epochs are to be read anew in any case.
+    pub seen: Option<u64>,
+}
+
+/// What a journal says of a history that somebody goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Met {
+    /// The deepest history that is recorded of those that end with a new entry, as
+    /// [`Journal::known`] says it.
+    pub known: Option<(usize, String)>,
+    /// The rewrites of the new entries.
+    pub rewrites: Vec<Rewrite>,
+    /// The epochs.
+    pub epochs: News,
+}
+
+/// What a journal says of epochs to somebody who knows some.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// [`Journal::seen`] says what it did: these begin with a new entry, all else is as it was.
+    Quiet(Vec<Recorded>),
+    /// All that concerns the history.
+    Anew(Epochs),
+}
+
 /// What became of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
@@ -151,6 +185,26 @@ pub trait Journal: Send + Sync {
     ///
     /// When the store cannot be read.
     fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError>;
+
+    /// What a request needs to know of its history, all at once: [`Journal::known`] and
+    /// [`Journal::rewrites`] of what is new, and [`Journal::epochs`] as far as they may differ from
+    /// what is known of them.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
+        let Onward { keys, chains, before, seen } = *history;
+        let known = self.known(scope, &chains[before..])?;
+        let rewrites = self.rewrites(scope, &keys[before..])?;
+        let epochs = match seen {
+            Some(seen) if self.seen(scope)? == seen => {
+                News::Quiet(self.epochs(scope, &keys[before..])?.recorded)
+            }
+            _ => News::Anew(self.epochs(scope, keys)?),
+        };
+        Ok(Met { known, rewrites, epochs })
+    }
 
     /// A number that grows with every epoch, mark and erasure of the scope, whoever made it.
     ///

@@ -17,7 +17,7 @@ mod view;
 pub use apply::{apply, identity};
 pub use check::{Fault, PlanError, check};
 pub use epitome_types as types;
-pub use journal::{Answered, Batch, Commit, Epochs, Journal, Said, Turn};
+pub use journal::{Answered, Batch, Commit, Epochs, Journal, Met, News, Onward, Said, Turn};
 pub use live::{InForce, Lineage, Reconciled, epoch_of, reconcile};
 pub use nearest::nearest;
 pub use policy::{

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome_kernel::{Chain as Policies, Epochs, Lineage, Reconciled, StoreError, reconcile};
+use epitome_kernel::{
+    Chain as Policies, Epochs, Lineage, Met, News, Onward, Reconciled, StoreError, reconcile,
+};
 use epitome_plan::Meter;
 
 use epitome_store::Archive;
@@ -118,32 +120,31 @@ impl State {
         let shared = reconciled.shared();
         self.go_on(shared, more);
         let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
-        let new = &keys[shared..];
-        let known = journal.known(scope, &chains[shared..])?;
+        let extends = matches!(reconciled, Reconciled::Extend { .. });
+        let seen = extends.then_some(self.seen);
+        let history = Onward { keys: &keys, chains: &chains, before: shared, seen };
+        let Met { known, rewrites, epochs } = journal.meet(scope, &history)?;
         let recorded = known.as_ref().map_or(shared, |(index, _)| shared + index + 1);
         let session = known.map(|(_, session)| session);
-        for rewrite in journal.rewrites(scope, new)? {
-            self.rewrites.insert((rewrite.key, rewrite.part), rewrite);
-        }
-        let extends = matches!(reconciled, Reconciled::Extend { .. });
-        let is_quiet = extends && journal.seen(scope)? == self.seen;
-        let of = if is_quiet { new } else { &keys[..] };
-        let Epochs { recorded: epochs, pins, seen } = journal.epochs(scope, of)?;
-        let steady = if is_quiet {
-            let steady = epochs.is_empty();
-            if !steady {
-                Arc::make_mut(&mut self.lineage).extend(epochs);
+        self.arrive(&rewrites);
+        let steady = match epochs {
+            News::Quiet(epochs) => {
+                let steady = epochs.is_empty();
+                if !steady {
+                    Arc::make_mut(&mut self.lineage).extend(epochs);
+                }
+                steady
             }
-            steady
-        } else {
-            let lineage = Lineage::new(epochs);
-            let steady = extends && *self.lineage == lineage && self.pins == pins;
-            self.lineage = Arc::new(lineage);
-            // An erasure may have taken what the policies noted.
-            self.chain = None;
-            steady
+            News::Anew(Epochs { recorded, pins, seen }) => {
+                let lineage = Lineage::new(recorded);
+                let steady = extends && *self.lineage == lineage && self.pins == pins;
+                self.lineage = Arc::new(lineage);
+                (self.pins, self.seen) = (pins, seen);
+                // An erasure may have taken what the policies noted.
+                self.chain = None;
+                steady
+            }
         };
-        (self.pins, self.seen) = (pins, seen);
         let sent = sent.unwrap_or(recorded).min(recorded);
         let info = match &session {
             Some(name) if !extends => Some(journal.session(scope, name)?),
