@@ -27,17 +27,18 @@ impl Fail {
     pub(crate) fn at(self, path: &Path, what: &'static str) -> StoreError {
         match self {
             Self::Port(error) => error,
-            Self::Sql(error) => match error.sqlite_error_code() {
-                Some(ErrorCode::DatabaseCorrupt) => {
-                    StoreError::Damaged { what: format!("`{}`: {error}", path.display()) }
-                }
-                _ if unreadable(&error) => {
-                    StoreError::Damaged { what: format!("`{}`: {error}", path.display()) }
-                }
-                _ => broken(path, what, &error),
-            },
+            Self::Sql(error) => refused(&error, path, what),
         }
     }
+}
+
+/// The port's error for what the database says.
+pub(crate) fn refused(error: &rusqlite::Error, path: &Path, what: &'static str) -> StoreError {
+    let is_corrupt = error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt);
+    if is_corrupt || unreadable(error) {
+        return StoreError::Damaged { what: format!("`{}`: {error}", path.display()) };
+    }
+    broken(path, what, error)
 }
 
 /// Whether a row holds what this program never wrote.

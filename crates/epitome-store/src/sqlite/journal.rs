@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{Chain, EntryKey, Epoch, Mark, Rewrite};
-use epitome_kernel::{Answered, Batch, Commit, Departure, Epochs, Journal, StoreError};
+use epitome_kernel::{
+    Answered, Batch, Commit, Departure, Epochs, Journal, Met, News, Onward, StoreError,
+};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::crowd::{Record, What};
 use super::fail::Fail;
 use super::ledger::Ledger;
 use super::{Sqlite, answer, epoch, mark, memo, session, shelf, tree};
@@ -16,28 +19,21 @@ use crate::batch;
 
 impl Journal for Sqlite {
     fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError> {
-        self.read(|connection| {
-            let Some(scope) = number(connection, scope)? else { return Ok(None) };
-            let deepest = batch::deepest(chains, |chain| tree::find(connection, scope, chain))?;
-            let Some((index, node)) = deepest else { return Ok(None) };
-            let name = match session::ending_with(connection, scope, chains[index], node.session)? {
-                Some(name) => name,
-                None => session::name(connection, node.session)?,
-            };
-            Ok(Some((index, name)))
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => known(connection, scope, chains),
+            None => Ok(None),
         })
     }
 
     fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
         batch::follows(batch)?;
-        self.record(scope, |connection, ledger| append(connection, ledger, name, batch))
+        let (scope, session) = (scope.to_owned(), name.to_owned());
+        self.along(Record { scope, session, what: What::Said(batch.clone()) })
     }
 
     fn answered(&self, scope: &str, name: &str, answer: &Answered) -> Result<(), StoreError> {
-        self.record(scope, |connection, ledger| {
-            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
-            answer::add(connection, ledger, session, answer)
-        })
+        let (scope, session) = (scope.to_owned(), name.to_owned());
+        self.along(Record { scope, session, what: What::Answered(answer.clone()) })
     }
 
     fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {
@@ -52,11 +48,30 @@ impl Journal for Sqlite {
             let Some(ledger) = Ledger::find(connection, scope)? else {
                 return Ok(Epochs::default());
             };
-            Ok(Epochs {
-                recorded: epoch::beginning_with(connection, ledger.scope, keys)?,
-                pins: mark::pins(connection, ledger.scope)?,
-                seen: ledger.seen as u64,
-            })
+            epochs(connection, &ledger, keys)
+        })
+    }
+
+    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
+        let Onward { keys, chains, before, seen } = *history;
+        let (new, chains) = (&keys[before..], &chains[before..]);
+        self.read(|connection| {
+            let Some(ledger) = Ledger::find(connection, scope)? else {
+                let nothing = match seen {
+                    Some(0) => News::Quiet(Vec::new()),
+                    _ => News::Anew(Epochs::default()),
+                };
+                return Ok(Met { known: None, rewrites: Vec::new(), epochs: nothing });
+            };
+            let scope = ledger.scope;
+            let epochs = match seen {
+                Some(seen) if seen == ledger.seen as u64 => {
+                    News::Quiet(epoch::beginning_with(connection, scope, new)?)
+                }
+                _ => News::Anew(epochs(connection, &ledger, keys)?),
+            };
+            let rewrites = epoch::rewrites(connection, scope, new)?;
+            Ok(Met { known: known(connection, scope, chains)?, rewrites, epochs })
         })
     }
 
@@ -133,7 +148,43 @@ pub(crate) fn number(connection: &Connection, scope: &str) -> rusqlite::Result<O
         .optional()
 }
 
-fn append(
+/// The deepest of these histories that is recorded, and the session that it is known by.
+fn known(
+    connection: &Connection,
+    scope: i64,
+    chains: &[Chain],
+) -> Result<Option<(usize, String)>, Fail> {
+    let deepest = batch::deepest(chains, |chain| tree::find(connection, scope, chain))?;
+    let Some((index, node)) = deepest else { return Ok(None) };
+    let name = match session::ending_with(connection, scope, chains[index], node.session)? {
+        Some(name) => name,
+        None => session::name(connection, node.session)?,
+    };
+    Ok(Some((index, name)))
+}
+
+/// The epochs whose run begins with one of these entries, and the pins.
+fn epochs(connection: &Connection, ledger: &Ledger, keys: &[EntryKey]) -> Result<Epochs, Fail> {
+    Ok(Epochs {
+        recorded: epoch::beginning_with(connection, ledger.scope, keys)?,
+        pins: mark::pins(connection, ledger.scope)?,
+        seen: ledger.seen as u64,
+    })
+}
+
+/// Records what came back.
+pub(crate) fn answered(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    name: &str,
+    answer: &Answered,
+) -> Result<(), Fail> {
+    let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+    answer::add(connection, ledger, session, answer)
+}
+
+/// Records what was said.
+pub(crate) fn append(
     connection: &Connection,
     ledger: &mut Ledger,
     name: &str,

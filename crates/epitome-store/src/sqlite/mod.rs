@@ -5,6 +5,7 @@
 
 mod answer;
 mod archive;
+mod crowd;
 mod delete;
 mod epoch;
 mod erase;
@@ -15,6 +16,7 @@ mod journal;
 mod ledger;
 mod mark;
 mod memo;
+mod moment;
 mod remove;
 mod schema;
 mod search;
@@ -29,10 +31,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
+use self::crowd::Crowd;
 use self::fail::{Fail, broken};
 use self::ledger::Ledger;
+use self::moment::Moment;
 use self::schema::{Refusal, Sync};
 use crate::passage::answer;
 use crate::prefix::Prefix;
@@ -56,6 +60,7 @@ pub struct Sqlite {
     path: PathBuf,
     durability: Sync,
     link: Mutex<Link>,
+    crowd: Crowd,
 }
 
 /// The connection, and what it waits for.
@@ -132,7 +137,8 @@ impl Sqlite {
                 .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
             return Err(StoreError::Damaged { what });
         }
-        Ok(Self { path: path.to_owned(), durability, link: Mutex::new(Link { connection, sync }) })
+        let link = Mutex::new(Link { connection, sync });
+        Ok(Self { path: path.to_owned(), durability, link, crowd: Crowd::default() })
     }
 
     /// The connection. A panic while it was held rolled its transaction back.
@@ -168,8 +174,8 @@ impl Sqlite {
 
 impl Link {
     fn read<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, Fail> {
-        let transaction = self.connection.transaction()?;
-        work(&transaction)
+        let _moment = Moment::reading(&self.connection)?;
+        work(&self.connection)
     }
 
     fn write<T>(
@@ -179,12 +185,11 @@ impl Link {
         work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
         self.wait_for(sync)?;
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut ledger = Ledger::open(&transaction, scope)?;
-        let result = work(&transaction, &mut ledger)?;
-        ledger.save(&transaction)?;
-        transaction.commit()?;
+        let moment = Moment::writing(&self.connection)?;
+        let mut ledger = Ledger::open(&self.connection, scope)?;
+        let result = work(&self.connection, &mut ledger)?;
+        ledger.save(&self.connection)?;
+        moment.commit()?;
         Ok(result)
     }
 

@@ -1,7 +1,7 @@
 //! What every journal must do, run against each of them.
 
 use epitome_kernel::types::{Chain, ContentId, Mark};
-use epitome_kernel::{Commit, Departure, StoreError, Turn};
+use epitome_kernel::{Batch, Commit, Departure, Met, News, Onward, StoreError, Turn};
 use epitome_store::Archive;
 
 use crate::common::each_archive;
@@ -58,6 +58,45 @@ fn the_deepest_known_history_is_found_with_its_session() {
         let mut with_empty = chains(&["a", "b", "g", "h", "i", "j", "k", "l"]);
         with_empty.insert(0, Chain::default());
         assert_eq!(store.known(SCOPE, &with_empty).unwrap(), Some((2, "three".into())));
+    });
+}
+
+#[test]
+fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
+    let check = |store: &dyn Archive, texts: &[&str]| {
+        let (keys, chains) = (keys(texts), chains(texts));
+        let now = store.seen(SCOPE).unwrap();
+        for before in 0..=texts.len() {
+            for seen in [None, Some(now), Some(now + 1)] {
+                let (new, epochs) = (&keys[before..], |of| store.epochs(SCOPE, of).unwrap());
+                let expected = Met {
+                    known: store.known(SCOPE, &chains[before..]).unwrap(),
+                    rewrites: store.rewrites(SCOPE, new).unwrap(),
+                    epochs: match seen == Some(now) {
+                        true => News::Quiet(epochs(new).recorded),
+                        false => News::Anew(epochs(&keys)),
+                    },
+                };
+                let history = Onward { keys: &keys, chains: &chains, before, seen };
+                assert_eq!(store.meet(SCOPE, &history).unwrap(), expected, "{history:?}");
+            }
+        }
+    };
+    each_archive(|store| {
+        let history = ["a", "b", "c", "d", "e"];
+        check(store, &history);
+        say(store, "one", &[], &["a", "b", "c"]);
+        check(store, &history);
+        let made =
+            Batch { rewrites: vec![rewrite("d", "less")], ..batch(&["a", "b", "c"], &["d"]) };
+        store.append(SCOPE, "two", &made).unwrap();
+        check(store, &history);
+        let (epoch, left) = (epoch(&["b", "c"], "sum"), departure(&["b", "c"]));
+        store.commit(SCOPE, "two", &epoch, &left, 0).unwrap();
+        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
+        check(store, &history);
+        store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
+        check(store, &history);
     });
 }
 
