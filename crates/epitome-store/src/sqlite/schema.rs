@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use epitome_kernel::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::ledger;
@@ -278,6 +279,8 @@ impl From<rusqlite::Error> for Refusal {
 pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Refusal> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "secure_delete", true)?;
+    // Else some statements are prepared anew with each value that is bound to them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     sync.apply(connection)?;
     // At one moment: another process may be making the same store.
     let moment = connection.transaction()?;
