@@ -67,6 +67,7 @@ fn opening(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::Dialect;
 
     fn map(fields: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -99,7 +100,7 @@ mod tests {
 
     #[track_caller]
     fn check(agent: &str, body: &str, expected: bool) {
-        let facts = Facts::of(body.as_bytes()).unwrap();
+        let facts = Facts::of(body.as_bytes(), Dialect::Messages).unwrap();
         let found = is_side_request(&map(&[("user-agent", agent)]), &facts, body.as_bytes());
         assert_eq!(found, expected, "{agent} {body}");
     }

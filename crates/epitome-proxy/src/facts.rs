@@ -13,12 +13,15 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::route::Dialect;
+
 /// Bodies up to this size are parsed whole.
 pub(crate) const SMALL: usize = 64 << 10;
 /// What a large body may say that leaves its conversation to the provider, and how large a window
-/// it asks for. A quotation mark within a text is escaped, so that no text holds one of these.
+/// it asks for; the first is all that a body of Anthropic's API may say. A quotation mark within a
+/// text is escaped, so that no text holds one of these.
 const DECIDING: [&[u8]; 4] =
-    [b"\"previous_response_id\"", b"\"conversation\"", b"\"context_management\"", b"\"num_ctx\""];
+    [b"\"context_management\"", b"\"previous_response_id\"", b"\"conversation\"", b"\"num_ctx\""];
 
 /// The top of a request's body: members as they stand there, the last of a name.
 #[derive(Debug, Default)]
@@ -33,9 +36,11 @@ pub(crate) struct Facts<'b> {
 
 impl<'b> Facts<'b> {
     /// What a body says; none where it is seen to be no JSON object.
-    pub(crate) fn of(body: &'b [u8]) -> Option<Self> {
-        if body.len() <= SMALL || decides(body) {
-            return serde_json::from_slice(body).ok();
+    pub(crate) fn of(body: &'b [u8], dialect: Dialect) -> Option<Self> {
+        if body.len() <= SMALL || decides(body, dialect) {
+            let mut facts: Self = serde_json::from_slice(body).ok()?;
+            facts.chained &= dialect != Dialect::Messages;
+            return Some(facts);
         }
         Some(Self { model: first(body, b"\"model\""), ..Self::default() })
     }
@@ -140,8 +145,9 @@ fn clears(management: &str) -> bool {
 }
 
 /// Whether a body may say something that decides about its conversation.
-fn decides(body: &[u8]) -> bool {
-    DECIDING.iter().any(|name| {
+fn decides(body: &[u8], dialect: Dialect) -> bool {
+    let names = if dialect == Dialect::Messages { &DECIDING[..1] } else { &DECIDING };
+    names.iter().any(|name| {
         memmem::find_iter(body, name).any(|at| {
             // The one that every request of a well-known client has is harmless.
             let is_harmless = |value: &RawValue| {
@@ -172,7 +178,7 @@ mod tests {
 
     #[track_caller]
     fn check(body: &str, expected: Option<Read>) {
-        let found = Facts::of(body.as_bytes()).map(|facts| {
+        let found = Facts::of(body.as_bytes(), Dialect::Responses).map(|facts| {
             let edits = facts.has_provider_edits();
             (facts.is_chained(), edits, facts.has_tools(), facts.max_tokens(), facts.num_ctx())
         });
@@ -237,9 +243,11 @@ mod tests {
                 r#"{{"model":"m-1","messages":[{{"role":"user","content":"{text}"}}],{members}}}"#
             );
             assert!(body.len() > SMALL);
-            assert_eq!(decides(body.as_bytes()), parsed, "{members}");
-            let facts = Facts::of(body.as_bytes()).unwrap();
+            assert_eq!(decides(body.as_bytes(), Dialect::Responses), parsed, "{members}");
+            let facts = Facts::of(body.as_bytes(), Dialect::Responses).unwrap();
             assert_eq!((facts.is_chained(), facts.has_provider_edits()), (chained, edits));
+            let facts = Facts::of(body.as_bytes(), Dialect::Messages).unwrap();
+            assert_eq!((facts.is_chained(), facts.has_provider_edits()), (false, edits));
             assert_eq!(facts.model().as_deref(), Some("m-1"));
         }
     }

@@ -151,7 +151,9 @@ impl Prepare {
             Err(Undecoded::TooLarge(most)) => return Outcome::TooLarge(most),
             Err(Undecoded::Unreadable) => return Outcome::Passed(Skip::Unreadable),
         };
-        let Some(facts) = Facts::of(&body) else { return Outcome::Passed(Skip::Unreadable) };
+        let Some(facts) = Facts::of(&body, came.dialect) else {
+            return Outcome::Passed(Skip::Unreadable);
+        };
         let told = told.get_or_init(|| Told {
             ask: Ask {
                 bytes: body.clone(),
