@@ -111,8 +111,8 @@ impl App {
     pub(crate) fn answered(&self, ask: Ask, sent: Sent, answer: Answer) {
         let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
         self.work(move || {
-            let error = answer.error.as_deref().unwrap_or_default();
-            let overflow = epitome_wire::overflow(400, error.as_bytes());
+            let overflow =
+                answer.error.as_ref().and_then(|it| epitome_wire::overflow(400, it.as_bytes()));
             let Answer { usage, stop, mut messages, .. } = answer;
             let message = messages.pop().map(Bytes::from);
             let answered = Answered { usage: usage.unwrap_or_default(), message, stop };
