@@ -71,11 +71,12 @@ impl Place {
     }
 
     /// A command that is about to run, with no environment that could change what it does. Programs
-    /// are found in the folder's `bin`, if anywhere.
+    /// in the folder's `bin` stand before those of the system.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(path());
         command.current_dir(self.0.path()).args(args).env_clear();
-        command.env("HOME", self.0.path()).env("PATH", self.path("bin"));
+        let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
+        command.env("HOME", self.0.path()).env("PATH", path);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
