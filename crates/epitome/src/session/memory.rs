@@ -82,7 +82,8 @@ impl Memory {
     }
 
     /// What a request adds, where it goes on from the remembered one and what it adds can be read.
-    /// A message that its client wrote anew is the same where it says the same.
+    /// A message that its client wrote anew is the same where it says the same, unless that may have
+    /// changed its figures.
     pub(crate) fn suffix(&mut self, source: &Source<'_>, keys: &[EntryKey]) -> Option<Suffix> {
         let system = source.scan.system.as_ref().map(|system| system.hash);
         let (messages, lead) = (&source.scan.messages, source.lead());
@@ -94,7 +95,8 @@ impl Memory {
         for (place, (known, now)) in self.messages.iter_mut().zip(messages).enumerate() {
             if *known != now.hash {
                 let entry = source.entry(lead + place).ok()?;
-                if keys.get(lead + place) != Some(&EntryKey::of(&entry)) {
+                let is_known = keys.get(lead + place) == Some(&EntryKey::of(&entry));
+                if !is_known || depends_on_spelling(&entry) {
                     return None;
                 }
                 *known = now.hash;
@@ -165,6 +167,12 @@ impl Memory {
         let with = |place: usize| made.get(&place).map(|(_, bytes)| &**bytes);
         Ok(layout.body(source.body, &source.scan, with).map_err(Error::Edit)?.into())
     }
+}
+
+/// Whether an entry may say the same in more or fewer tokens.
+fn depends_on_spelling(entry: &Entry) -> bool {
+    let json = |body: &Body| matches!(body, Body::Call(_) | Body::Opaque(_));
+    entry.parts.iter().any(|part| part.known_as.is_some() || json(&part.body))
 }
 
 /// Whether an entry is reasoning that belongs to whatever comes next (hazard 5).
