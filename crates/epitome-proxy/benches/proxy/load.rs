@@ -1,4 +1,4 @@
-//! Clients: one request at a time on a connection that stays.
+//! Clients: one request at a time on a connection that stays as long as the server lets it.
 //!
 //! Invariant: an answer that is none, or that a proxy made up, ends the run. Used by `main`.
 
@@ -19,7 +19,7 @@ use super::talk::Talk;
 /// A connection.
 pub(super) struct Client {
     sender: SendRequest<Full<Bytes>>,
-    host: String,
+    to: SocketAddr,
 }
 
 /// An answer, and when it came.
@@ -37,13 +37,17 @@ impl Client {
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        Ok(Self { sender, host: to.to_string() })
+        Ok(Self { sender, to })
     }
 
     /// Sends a body and takes the answer in.
     pub(super) async fn ask(&mut self, body: Bytes) -> Result<Timed, Fault> {
+        // Some servers end what others' turns leave idle for seconds.
+        if self.sender.is_closed() {
+            *self = Self::new(self.to).await?;
+        }
         let request = Request::post("/v1/messages")
-            .header("host", &self.host)
+            .header("host", self.to.to_string())
             .header("content-type", "application/json")
             .header("anthropic-version", "2023-06-01")
             .header("x-api-key", "sk-ant-none")
