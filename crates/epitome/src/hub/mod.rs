@@ -17,6 +17,7 @@ use bytes::Bytes;
 use epitome_store::Archive;
 use epitome_types::{ContentId, EntryKey, Overflow, Usage};
 use epitome_wire::Format;
+use tokio::sync::Semaphore;
 
 use crate::builder::Builder;
 use crate::recorded::said;
@@ -111,7 +112,16 @@ pub struct Hub {
     conversations: Mutex<Conversations>,
     limits: Mutex<Limits>,
     compactions: Mutex<Compactions>,
+    /// How many large prompts are made at once: more of them take memory and none is made sooner.
+    /// None where a model may be asked, which others need not wait for.
+    makers: Option<Semaphore>,
 }
+
+/// For each processor so many large prompts are made at once; one of them may wait for the journal.
+const MAKERS: usize = 2;
+
+/// From so many bytes on a request is large.
+const LARGE: usize = 64 << 10;
 
 impl Hub {
     /// Conversations that are kept at hand unless told otherwise. What is not at hand is read from
@@ -133,7 +143,8 @@ impl Hub {
         settings: impl Fn() -> Builder + Send + Sync + 'static,
         most: usize,
     ) -> Self {
-        let Builder { profile, clock, .. } = settings();
+        let Builder { profile, clock, llm, .. } = settings();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             journal,
             settings: Box::new(settings),
@@ -144,6 +155,7 @@ impl Hub {
             conversations: Mutex::new(Conversations::new(most)),
             limits: Mutex::default(),
             compactions: Mutex::default(),
+            makers: llm.is_none().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
 
@@ -165,9 +177,14 @@ impl Hub {
                 // It went on while this request waited.
                 continue;
             }
+            let maker = match self.makers.as_ref().filter(|_| ask.bytes.len() >= LARGE) {
+                Some(makers) => makers.acquire().await.ok(),
+                None => None,
+            };
             let mut session = place.take().unwrap_or_else(|| self.open(ask));
             let sent = self.send(&mut session, ask, &history, &slot).await;
             *place = Some(session);
+            drop(maker);
             if sent.is_ok() {
                 locked(&self.conversations).advance(&slot, known, &history);
             }
