@@ -1,5 +1,7 @@
 //! What a compression did: the JSON of `--report` (CLI.md, schema `epitome/report@1`).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The value of a report's `schema` field.
@@ -143,4 +145,65 @@ pub struct MustKeep {
     pub identifiers: [u32; 2],
     /// How many of the lost ones a search in the store finds.
     pub recallable: u32,
+}
+
+impl MustKeep {
+    /// Each kind of fact that there is any of, by name, with its `[kept, all]`.
+    pub fn kinds(&self) -> impl Iterator<Item = (&'static str, [u32; 2])> {
+        let Self { constraints, paths, errors, identifiers, .. } = *self;
+        [
+            ("constraints", constraints),
+            ("paths", paths),
+            ("errors", errors),
+            ("identifiers", identifiers),
+        ]
+        .into_iter()
+        .filter(|(_, [_, all])| *all > 0)
+    }
+
+    /// How many facts were kept, and how many there are.
+    pub fn total(&self) -> [u32; 2] {
+        self.kinds().fold([0, 0], |[kept, all], (_, [here, of])| [kept + here, all + of])
+    }
+
+    /// The share of facts that were kept: 1 where there is none to keep.
+    pub fn share(&self) -> f64 {
+        let [kept, all] = self.total();
+        if all == 0 { 1.0 } else { f64::from(kept) / f64::from(all) }
+    }
+}
+
+/// For people: `17 of 17 constraints, 42 of 44 paths; 2 recallable`.
+impl fmt::Display for MustKeep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for (name, [kept, all]) in self.kinds() {
+            f.write_str(if first { "" } else { ", " })?;
+            let name = if all == 1 { name.trim_end_matches('s') } else { name };
+            write!(f, "{kept} of {all} {name}")?;
+            first = false;
+        }
+        match self.recallable {
+            _ if first => f.write_str("nothing to keep"),
+            0 => Ok(()),
+            some => write!(f, "; {some} recallable"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_is_said_in_words() {
+        let check = |kept: MustKeep, text: &str, share: f64| {
+            assert_eq!((kept.to_string(), kept.share()), (text.to_owned(), share));
+        };
+        check(MustKeep::default(), "nothing to keep", 1.0);
+        let whole = MustKeep { constraints: [1, 1], ..MustKeep::default() };
+        check(whole, "1 of 1 constraint", 1.0);
+        let kept = MustKeep { paths: [1, 3], recallable: 2, ..whole };
+        check(kept, "1 of 1 constraint, 1 of 3 paths; 2 recallable", 0.5);
+    }
 }
