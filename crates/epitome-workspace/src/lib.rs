@@ -1,9 +1,11 @@
 //! A folder as a workspace: files that a client's own tools open in the place of what left its
-//! prompt.
+//! prompt, and the [`augments`] that stand in it.
 //!
 //! Invariant: nothing is written outside of `.epitome` in the folder, and no link is followed on
 //! the way there; a file is the old one or the whole new one, readable by its owner only. Made by
 //! hosts, called by live sessions.
+
+pub mod augments;
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};

@@ -1,0 +1,1 @@
+//! The levers of a session as an MCP server.
