@@ -9,6 +9,7 @@ mod digest;
 mod directive;
 mod facts;
 mod keys;
+pub mod ledger;
 mod passages;
 mod reader;
 mod refs;
@@ -26,5 +27,6 @@ mod words;
 
 pub use digest::Digests;
 pub use facts::Facts;
+pub use ledger::Ledger;
 pub use summary::Extractive;
 pub use tuning::{Shapes, Short, Tuning};

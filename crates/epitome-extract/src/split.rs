@@ -2,7 +2,7 @@
 //!
 //! Invariant: pieces come in order and every word of the text is in exactly one of them.
 
-use crate::words::word_count;
+use crate::words::{self, word_count};
 
 /// A piece of plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,13 +78,7 @@ fn is_prose(line: &str, output: bool) -> bool {
     if count < 3 || line.contains("  ") && output {
         return false;
     }
-    let signs = line
-        .bytes()
-        .filter(|b| {
-            matches!(b, b'{' | b'}' | b'[' | b']' | b';' | b'=' | b'<' | b'>' | b'|' | b'\\')
-        })
-        .count();
-    let plain = signs * 12 <= line.len();
+    let plain = has_few_signs(line);
     if !output {
         return plain;
     }
@@ -94,8 +88,24 @@ fn is_prose(line: &str, output: bool) -> bool {
         && line.starts_with(|c: char| c.is_uppercase())
 }
 
+fn has_few_signs(line: &str) -> bool {
+    let is_sign =
+        |b: &u8| matches!(b, b'{' | b'}' | b'[' | b']' | b';' | b'=' | b'<' | b'>' | b'|' | b'\\');
+    line.bytes().filter(is_sign).count() * 12 <= line.len()
+}
+
+/// Whether a line of a person or model reads as language, in scripts without spaces too.
+pub(crate) fn reads_as_prose(line: &str) -> bool {
+    is_prose(line, false) || line.chars().any(words::is_ideograph) && has_few_signs(line)
+}
+
 /// The sentences of a line, none longer than [`SENTENCE_WORDS`].
 pub(crate) fn sentences(line: &str) -> Vec<&str> {
+    whole_sentences(line).into_iter().flat_map(|one| at_most(one, SENTENCE_WORDS)).collect()
+}
+
+/// The sentences of a line, however long.
+pub(crate) fn whole_sentences(line: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let bytes = line.as_bytes();
     let mut start = 0;
@@ -121,7 +131,7 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
 fn push_sentence<'a>(sentence: &'a str, out: &mut Vec<&'a str>) {
     let sentence = sentence.trim();
     if !sentence.is_empty() {
-        out.extend(at_most(sentence, SENTENCE_WORDS));
+        out.push(sentence);
     }
 }
 

@@ -1,0 +1,305 @@
+//! Which files the conversation read and changed.
+//!
+//! Invariant: a path is spelled as the call spells it, and one path is one file. Called by
+//! [`super::Ledger::of`], call by call in order.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::Tool;
+use super::{patch, shell};
+
+/// What was done to a file, in sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It was looked at.
+    Read,
+    /// It was changed.
+    Modified,
+    /// It was made.
+    Created,
+    /// It is gone.
+    Deleted,
+}
+
+/// A file that calls touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    /// Its path as the call spells it; one in a `cd DIR && …` is spelled with the directory.
+    pub path: String,
+    /// What was done to it in sum: one that was made and then changed was made.
+    pub how: How,
+    /// How many calls touched it.
+    pub times: u32,
+}
+
+/// One thing that a call does to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) path: String,
+    pub(super) how: Did,
+}
+
+/// What a single call does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Did {
+    Read,
+    /// Changes what is there.
+    Change,
+    /// Puts a whole file there, be there one or not.
+    Put,
+    Delete,
+}
+
+/// The files of a conversation in the making.
+#[derive(Default)]
+pub(super) struct Files {
+    /// Each file, and when it was last touched.
+    all: Vec<(Touched, usize)>,
+    by_path: FxHashMap<String, usize>,
+    clock: usize,
+    /// The file that an editor with a window has open (SWE-agent's `open`, then `edit`).
+    open: Option<String>,
+}
+
+impl Files {
+    /// Takes what a call did.
+    pub(super) fn take(&mut self, tool: &Tool) {
+        for touch in self.touches(tool) {
+            self.touch(touch);
+        }
+    }
+
+    /// The files, the newest first.
+    pub(super) fn newest_first(mut self) -> Vec<Touched> {
+        self.all.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+        self.all.into_iter().map(|(file, _)| file).collect()
+    }
+
+    fn touch(&mut self, Touch { path, how }: Touch) {
+        self.clock += 1;
+        let Some(&place) = self.by_path.get(&path) else {
+            let how = match how {
+                Did::Read => How::Read,
+                Did::Change => How::Modified,
+                Did::Put => How::Created,
+                Did::Delete => How::Deleted,
+            };
+            self.by_path.insert(path.clone(), self.all.len());
+            self.all.push((Touched { path, how, times: 1 }, self.clock));
+            return;
+        };
+        let (file, at) = &mut self.all[place];
+        file.times += 1;
+        *at = self.clock;
+        file.how = match (file.how, how) {
+            (_, Did::Delete) => How::Deleted,
+            (How::Deleted, Did::Put | Did::Change) => How::Created,
+            (How::Read, Did::Put | Did::Change) => How::Modified,
+            (before, _) => before,
+        };
+    }
+
+    fn touches(&mut self, tool: &Tool) -> Vec<Touch> {
+        if let Some(text) = patch::text(&tool.arguments) {
+            return patch::touches(text);
+        }
+        if tool.has(SHELLS) {
+            return shell::touches(&tool.arguments);
+        }
+        let Some(how) = verb(tool) else { return Vec::new() };
+        if tool.begins(&["move", "rename", "copy"]) {
+            let from = tool.text(&["source", "from", "old_path", "source_path", "src"]);
+            let to = tool.text(&["destination", "to", "new_path", "destination_path", "dest"]);
+            let gone = from.filter(|_| !tool.begins(&["copy"])).map(|path| (path, Did::Delete));
+            let pairs = gone.into_iter().chain(to.map(|path| (path, Did::Put)));
+            return pairs.filter_map(|(path, how)| touch(path, how)).collect();
+        }
+        if let Some(list) = tool.list(&["paths", "files", "file_paths", "filePaths"]) {
+            let path = |one: &Value| match one {
+                Value::Object(map) => super::call::field(map, PATHS).map(str::to_owned),
+                other => other.as_str().map(str::to_owned),
+            };
+            return list.iter().filter_map(path).filter_map(|it| touch(&it, how)).collect();
+        }
+        let named = tool.text(PATHS).and_then(|path| touch(path, how));
+        if let Some(named) = &named
+            && tool.begins(&["open", "create"])
+        {
+            self.open = Some(named.path.clone());
+        }
+        let windowed = named.is_none() && how == Did::Change;
+        let open = || self.open.clone().map(|path| Touch { path, how });
+        named.or_else(|| windowed.then(open).flatten()).into_iter().collect()
+    }
+}
+
+fn touch(path: &str, how: Did) -> Option<Touch> {
+    is_file(path).then(|| Touch { path: path.to_owned(), how })
+}
+
+/// Whether a text can be the path of one file: no pattern, no variable, no sentence, no directory.
+pub(super) fn is_file(path: &str) -> bool {
+    let signs = ['*', '?', '$', '`', '"', '<', '>', '|', '{', '}', '\n'];
+    !path.is_empty()
+        && path.len() <= 300
+        && !path.contains(signs)
+        && !path.contains("://")
+        && !path.ends_with(['/', ' '])
+        && !path.starts_with(['-', ' '])
+        && !matches!(path, "." | ".." | "~")
+        && !path.starts_with("/dev/")
+}
+
+/// What the tool does to the file that its arguments name, by its name or its `command`.
+fn verb(tool: &Tool) -> Option<Did> {
+    let editor = tool.has(&["replace", "edit", "editor"]);
+    let command = tool.text(&["command"]).filter(|_| editor);
+    if let Some(command) = command {
+        return match command {
+            "view" => Some(Did::Read),
+            "create" => Some(Did::Put),
+            "str_replace" | "insert" | "undo_edit" | "delete" => Some(Did::Change),
+            _ => None,
+        };
+    }
+    if tool.has(OTHERS) {
+        return None;
+    }
+    let of = [(CHANGES, Did::Change), (PUTS, Did::Put), (DELETES, Did::Delete), (READS, Did::Read)];
+    of.into_iter().find(|(words, _)| tool.has(words)).map(|(_, how)| how)
+}
+
+/// Names of tools that run a command line.
+const SHELLS: &[&str] =
+    &["bash", "shell", "exec", "terminal", "command", "cmd", "execute", "zsh", "powershell"];
+/// Arguments that name a file.
+const PATHS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "absolute_path",
+    "target_file",
+    "notebook_path",
+    "notebookPath",
+    "relative_path",
+    "filepath",
+    "filename",
+    "file_name",
+    "fileName",
+    "file",
+];
+/// Tools that look for files, or at directories: the path is where they look.
+const OTHERS: &[&str] = &[
+    "list",
+    "ls",
+    "dir",
+    "directory",
+    "glob",
+    "grep",
+    "search",
+    "find",
+    "todo",
+    "todos",
+    "plan",
+    "task",
+    "agent",
+    "memory",
+    "web",
+    "url",
+    "browser",
+    "tree",
+];
+const CHANGES: &[&str] = &[
+    "edit",
+    "multiedit",
+    "update",
+    "modify",
+    "insert",
+    "append",
+    "replace",
+    "patch",
+    "str",
+    "apply",
+];
+const PUTS: &[&str] = &["write", "create", "save", "move", "rename", "copy", "put"];
+const DELETES: &[&str] = &["delete", "remove", "unlink"];
+const READS: &[&str] = &["read", "view", "open", "cat", "show", "load", "get"];
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::Call;
+
+    use super::*;
+
+    /// The files after calls of `tool(arguments)`, oldest first, as `how path xtimes`.
+    fn check(calls: &[(&str, &str)], expected: &[&str]) {
+        let mut files = Files::default();
+        for (tool, arguments) in calls {
+            let call =
+                Call { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
+            files.take(&Tool::of(&call));
+        }
+        let said = |it: Touched| format!("{:?} {} x{}", it.how, it.path, it.times);
+        let found: Vec<String> = files.newest_first().into_iter().map(said).collect();
+        assert_eq!(found, expected, "{calls:?}");
+    }
+
+    #[test]
+    fn tools_of_the_clients_are_known() {
+        check(&[("Read", r#"{"file_path":"/w/a.py"}"#)], &["Read /w/a.py x1"]);
+        check(&[("read", r#"{"filePath":"/w/a.py"}"#)], &["Read /w/a.py x1"]);
+        check(&[("MultiEdit", r#"{"file_path":"a.rs","edits":[]}"#)], &["Modified a.rs x1"]);
+        check(&[("NotebookEdit", r#"{"notebook_path":"n.ipynb"}"#)], &["Modified n.ipynb x1"]);
+        check(&[("edit", r#"{"path":"a.rs","oldText":"x","newText":""}"#)], &["Modified a.rs x1"]);
+        check(
+            &[("read_many_files", r#"{"paths":["a.rs","b/*.rs","b.rs"]}"#)],
+            &["Read b.rs x1", "Read a.rs x1"],
+        );
+        check(
+            &[("str_replace_editor", r#"{"command":"create","path":"/t/a.py","file_text":""}"#)],
+            &["Created /t/a.py x1"],
+        );
+        check(
+            &[("str_replace_based_edit_tool", r#"{"command":"view","path":"/t/a.py"}"#)],
+            &["Read /t/a.py x1"],
+        );
+        check(
+            &[("mcp__fs__move_file", r#"{"source":"a.md","destination":"b.md"}"#)],
+            &["Created b.md x1", "Deleted a.md x1"],
+        );
+        check(&[("delete_file", r#"{"target_file":"a.md"}"#)], &["Deleted a.md x1"]);
+        check(&[("exec_command", r#"{"cmd":"cat a.txt"}"#)], &["Read a.txt x1"]);
+        check(&[("LS", r#"{"path":"/w"}"#), ("Grep", r#"{"path":"src/a.rs"}"#)], &[]);
+        check(&[("Read", "not JSON"), ("Read", "[1]"), ("Read", r#"{"file_path":7}"#)], &[]);
+    }
+
+    #[test]
+    fn what_was_done_adds_up() {
+        check(
+            &[
+                ("Read", r#"{"file_path":"a.rs"}"#),
+                ("Write", r#"{"file_path":"b.rs"}"#),
+                ("Edit", r#"{"file_path":"b.rs"}"#),
+                ("Write", r#"{"file_path":"a.rs"}"#),
+                ("Read", r#"{"file_path":"a.rs"}"#),
+            ],
+            &["Modified a.rs x3", "Created b.rs x2"],
+        );
+    }
+
+    #[test]
+    fn an_editor_with_a_window_edits_what_it_opened() {
+        check(
+            &[
+                ("open", r#"{"path":"tests/a.py"}"#),
+                ("edit", r#"{"search":"a","replace":"b"}"#),
+                ("create", r#"{"filename":"b.py"}"#),
+                ("edit", r#"{"search":"","replace":"b"}"#),
+            ],
+            &["Created b.py x2", "Modified tests/a.py x2"],
+        );
+    }
+}

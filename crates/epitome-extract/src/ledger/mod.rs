@@ -1,0 +1,130 @@
+//! The ledger: what stands in a conversation that its continuation must know, taken by code.
+//!
+//! Invariant: pure and of one pass; rules come from people only, statements from people and the
+//! model only, files and plans from tool calls only, never from what a tool printed. Called by
+//! sessions at an epoch, and by whoever shows the ledger to the user or the agent.
+
+mod call;
+mod files;
+mod headings;
+mod language;
+mod lexer;
+mod patch;
+mod plan;
+mod render;
+mod rules;
+mod shell;
+mod talk;
+mod typed;
+
+use epitome_kernel::types::{Body, Entry, Role};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+pub use files::{How, Touched};
+pub use headings::Headings;
+pub use language::Language;
+pub use plan::{PlanItem, State};
+pub use talk::Rejected;
+
+use call::Tool;
+
+/// What the continuation of a conversation must know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    /// The language that people type in.
+    pub language: Language,
+    /// Sentences in which a person orders or forbids something and has not taken it back, word for
+    /// word, oldest first.
+    pub constraints: Vec<String>,
+    /// Sentences in which a person asks for something to be made, word for word, oldest first.
+    pub deliverables: Vec<String>,
+    /// The latest state of the to-do list or plan that a tool keeps.
+    pub plan: Vec<PlanItem>,
+    /// The plan that the user approved, word for word.
+    pub approved: Option<String>,
+    /// What the model said last that it is working on.
+    pub in_progress: Vec<String>,
+    /// What the model said last that it will do next.
+    pub next: Vec<String>,
+    /// What the agent asked the user and nobody answered.
+    pub awaiting: Option<String>,
+    /// The files that calls touched, the newest first.
+    pub files: Vec<Touched>,
+    /// What older lists had done, and what the model said last that it did; oldest first.
+    pub done: Vec<String>,
+    /// What the model decided against, oldest first.
+    pub rejected: Vec<Rejected>,
+}
+
+impl Ledger {
+    /// The ledger of a conversation, oldest entry first. It must be the whole of it: its end tells
+    /// what is open.
+    pub fn of(entries: &[&Entry]) -> Self {
+        let typed = typed::sentences(entries);
+        let language = Language::of(typed.iter().map(|sentence| sentence.text));
+        let answers = Answers::of(entries);
+        let (mut files, mut plans) = (files::Files::default(), plan::Plans::default());
+        for call in entries.iter().flat_map(|entry| entry.calls()) {
+            let answer = answers.0.get(call.id.as_str()).copied();
+            if answer.is_some_and(|answer| answer.failed) {
+                continue;
+            }
+            let tool = Tool::of(call);
+            files.take(&tool);
+            plans.take(&tool, answer.map(|answer| answer.text));
+        }
+        let planned = plans.finish();
+        let said = talk::said(entries, language);
+        let mut done = planned.done;
+        done.extend(said.done);
+        Self {
+            language,
+            constraints: rules::standing(&typed, language),
+            deliverables: rules::asked(&typed, language),
+            plan: planned.items,
+            approved: planned.approved,
+            in_progress: said.in_progress,
+            next: said.next,
+            awaiting: talk::awaiting(entries, &answers),
+            files: files.newest_first(),
+            done,
+            rejected: said.rejected,
+        }
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self { language: self.language, ..Self::default() }
+    }
+}
+
+/// What came back from calls, by the id of the call.
+struct Answers<'a>(FxHashMap<&'a str, Answer<'a>>);
+
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    text: &'a str,
+    failed: bool,
+}
+
+impl<'a> Answers<'a> {
+    fn of(entries: &[&'a Entry]) -> Self {
+        let mut out = FxHashMap::default();
+        for entry in entries.iter().filter(|entry| entry.role != Role::System) {
+            for (place, part) in entry.parts.iter().enumerate() {
+                let Body::Result(result) = &part.body else { continue };
+                let text = if result.text.is_empty() {
+                    let inner = |it: &&epitome_kernel::types::Part| it.within == Some(place as u32);
+                    entry.parts.iter().find(inner).and_then(|it| it.text()).unwrap_or_default()
+                } else {
+                    &result.text
+                };
+                let failed = result.error || text.starts_with("<tool_use_error>");
+                out.insert(result.call.as_str(), Answer { text, failed });
+            }
+        }
+        Self(out)
+    }
+}

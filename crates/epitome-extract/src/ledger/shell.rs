@@ -1,0 +1,218 @@
+//! The files that a command line names, where they are plain to see.
+//!
+//! Invariant: what is not one of a few well-known commands, or holds a variable or a pattern, says
+//! nothing; the contents of here-documents are never read. Called by [`super::files`].
+
+use serde_json::Value;
+
+use super::files::{Did, Touch, is_file};
+use super::lexer::{self, Token};
+
+/// The files that the command of a call's arguments touches.
+pub(super) fn touches(arguments: &Value) -> Vec<Touch> {
+    let of = |key: &&str| arguments.get(*key);
+    match ["command", "cmd", "script"].iter().find_map(of).unwrap_or(arguments) {
+        Value::String(line) => of_line(line),
+        Value::Array(words) => of_words(words),
+        _ => Vec::new(),
+    }
+}
+
+/// A list of words: a shell with its line, or a command by itself.
+fn of_words(words: &[Value]) -> Vec<Touch> {
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    match words[..] {
+        [_, flag, line] if flag.starts_with('-') && flag.ends_with('c') => of_line(line),
+        _ => {
+            let mut line = Line::default();
+            words.into_iter().for_each(|word| line.words.push(word.to_owned()));
+            line.end();
+            line.out
+        }
+    }
+}
+
+fn of_line(text: &str) -> Vec<Touch> {
+    let mut line = Line::default();
+    for token in lexer::tokens(text) {
+        line.take(token);
+    }
+    line.end();
+    line.out
+}
+
+/// A command line, read from left to right.
+#[derive(Default)]
+struct Line {
+    /// The words of the command at hand.
+    words: Vec<String>,
+    /// Where the next word is written to.
+    redirect: Option<Did>,
+    /// Where the commands run, as far as `cd` says.
+    directory: String,
+    out: Vec<Touch>,
+}
+
+impl Line {
+    fn take(&mut self, token: Token) {
+        match (token, self.redirect.take()) {
+            (Token::Word(path), Some(how)) => self.touch(&path, how),
+            (Token::Word(word), None) => self.words.push(word),
+            (Token::Into { append }, _) => {
+                self.redirect = Some(if append { Did::Change } else { Did::Put });
+            }
+            (Token::End, _) => self.end(),
+        }
+    }
+
+    /// The command at hand is complete.
+    fn end(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        let mut words = words.iter().map(String::as_str).skip_while(|word| is_prefix(word));
+        let Some(mut command) = words.next() else { return };
+        let mut words: Vec<&str> = words.collect();
+        if command == "git" && !words.is_empty() {
+            command = match words.remove(0) {
+                verb @ ("mv" | "rm") => verb,
+                _ => return,
+            };
+        }
+        let flags = |flag: char| {
+            words.iter().any(|word| {
+                word.strip_prefix('-').is_some_and(|it| !it.starts_with('-') && it.contains(flag))
+            })
+        };
+        let named: Vec<&str> =
+            words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+        match command {
+            "cd" => named.first().into_iter().for_each(|it| self.directory = self.within(it)),
+            "cat" | "head" | "tail" | "less" | "more" | "bat" | "nl" => {
+                self.each(&named, Did::Read);
+            }
+            "sed" | "perl" => {
+                let files = if flags('e') { after_script(&words) } else { skip_first(&named) };
+                let how =
+                    if flags('i') { Some(Did::Change) } else { flags('n').then_some(Did::Read) };
+                how.into_iter().for_each(|how| self.each(&files, how));
+            }
+            "rm" | "unlink" => self.each(&named, Did::Delete),
+            "touch" => self.each(&named, Did::Put),
+            "tee" => self.each(&named, if flags('a') { Did::Change } else { Did::Put }),
+            "mv" | "cp" => self.moved(&named, command == "mv"),
+            _ => {}
+        }
+    }
+
+    fn moved(&mut self, named: &[&str], gone: bool) {
+        let Some((to, from)) = named.split_last() else { return };
+        if gone {
+            self.each(from, Did::Delete);
+        }
+        let last = |path: &str| path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+        if let [from] = from
+            && last(from) == last(to)
+        {
+            self.touch(to, Did::Put);
+        }
+    }
+
+    fn each(&mut self, paths: &[&str], how: Did) {
+        paths.iter().for_each(|path| self.touch(path, how));
+    }
+
+    fn touch(&mut self, path: &str, how: Did) {
+        let path = self.within(path);
+        if is_file(&path) && path.bytes().any(|byte| !byte.is_ascii_digit()) {
+            self.out.push(Touch { path, how });
+        }
+    }
+
+    /// A path as it is called outside the directory.
+    fn within(&self, path: &str) -> String {
+        let rooted = path.starts_with(['/', '~', '-', '$']) || self.directory.is_empty();
+        if rooted { path.to_owned() } else { format!("{}/{path}", self.directory) }
+    }
+}
+
+/// What stands before a command without changing what it does to files.
+fn is_prefix(word: &str) -> bool {
+    matches!(word, "sudo" | "time" | "command" | "exec" | "env" | "then" | "do" | "else")
+        || word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        })
+}
+
+/// The files of `sed -i -e SCRIPT FILE…`.
+fn after_script<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut script = false;
+    let file = |word: &&&str| {
+        let skip = std::mem::replace(&mut script, word.starts_with('-') && word.ends_with('e'));
+        !skip && !word.starts_with('-')
+    };
+    words.iter().filter(file).copied().collect()
+}
+
+fn skip_first<'a>(named: &[&'a str]) -> Vec<&'a str> {
+    named.iter().copied().filter(|word| !word.is_empty()).skip(1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(arguments: Value, expected: &[(&str, Did)]) {
+        let found = touches(&arguments);
+        let found: Vec<(&str, Did)> = found.iter().map(|it| (it.path.as_str(), it.how)).collect();
+        assert_eq!(found, expected, "{arguments}");
+    }
+
+    fn line(text: &str, expected: &[(&str, Did)]) {
+        check(json!({ "command": text }), expected);
+    }
+
+    #[test]
+    fn plain_commands_name_their_files() {
+        line("cat src/a.rs | grep foo", &[("src/a.rs", Did::Read)]);
+        line("head -n 20 a.md; tail -5 b.md", &[("a.md", Did::Read), ("b.md", Did::Read)]);
+        line("sed -n '1,5p' a.rs", &[("a.rs", Did::Read)]);
+        line("sed -i '' 's/a/b/g' a.rs b.rs", &[("a.rs", Did::Change), ("b.rs", Did::Change)]);
+        line(
+            "sed -i -e 's/a/b/' a.rs && rm -rf old.rs",
+            &[("a.rs", Did::Change), ("old.rs", Did::Delete)],
+        );
+        line("git mv a.rs b.rs", &[("a.rs", Did::Delete), ("b.rs", Did::Put)]);
+        line("mv a.rs src", &[("a.rs", Did::Delete)]);
+        line(
+            "echo hi > out.txt 2>&1 && echo x >> log.txt 2>/dev/null",
+            &[("out.txt", Did::Put), ("log.txt", Did::Change)],
+        );
+        line("X=1 sudo tee -a /etc/hosts < in.txt", &[("/etc/hosts", Did::Change)]);
+        line("cd packages/a && cat src/b.ts", &[("packages/a/src/b.ts", Did::Read)]);
+        line("cat \"my file.txt\" 'it.md'", &[("my file.txt", Did::Read), ("it.md", Did::Read)]);
+    }
+
+    #[test]
+    fn lists_of_words_are_commands_too() {
+        check(json!({ "command": ["bash", "-lc", "cat a.rs"] }), &[("a.rs", Did::Read)]);
+        check(json!({ "command": ["cat", "a > b.rs"] }), &[]);
+        check(json!({ "command": ["rm", "a.rs"] }), &[("a.rs", Did::Delete)]);
+        check(json!({ "command": 7 }), &[]);
+        check(json!(["x"]), &[]);
+    }
+
+    #[test]
+    fn what_is_not_plain_says_nothing() {
+        line("cat $FILE *.rs", &[]);
+        line("for f in a b; do cat \"$f\"; done", &[]);
+        line("cargo test -p a > /dev/null", &[]);
+        line(
+            "python - <<'EOF'\nopen('x').write('rm a.rs')\nrm b.rs\nEOF\nrm c.rs",
+            &[("c.rs", Did::Delete)],
+        );
+        line("cat > a.md <<EOF\ncat b.md\nEOF", &[("a.md", Did::Put)]);
+        line("echo 'unfinished", &[]);
+        line("cat <<", &[]);
+    }
+}

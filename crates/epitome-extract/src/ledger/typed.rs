@@ -1,0 +1,156 @@
+//! The sentences that people typed.
+//!
+//! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
+//! code, quotes and diffs are left out. Called by [`super::Ledger::of`].
+
+use epitome_kernel::types::{Body, Entry, Role, Speaker};
+
+use crate::directive;
+use crate::split;
+
+/// A sentence of a person.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sentence<'a> {
+    /// Which entry it stands in, by place in the list.
+    pub(super) entry: usize,
+    /// The text, without the mark of a list.
+    pub(super) text: &'a str,
+    /// Whether it is a point of a list under a heading such as `Rules:`.
+    pub(super) listed: bool,
+}
+
+/// All sentences of people, oldest first.
+pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<Sentence<'a>> {
+    let mut out = Vec::new();
+    for (index, entry) in entries.iter().enumerate().filter(|(_, it)| it.role != Role::System) {
+        for part in entry.parts.iter().filter(|part| part.speaker == Speaker::Human) {
+            if let Body::Text(text) = &part.body
+                && directive::is_typed(text)
+            {
+                of_text(index, text, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn of_text<'a>(entry: usize, text: &'a str, out: &mut Vec<Sentence<'a>>) {
+    let (mut fenced, mut ruled) = (false, false);
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced || trimmed.is_empty() || is_quoted(trimmed) {
+            continue;
+        }
+        let point = without_bullet(trimmed);
+        let listed = ruled && point.len() < trimmed.len();
+        ruled = listed || heads_rules(trimmed);
+        if listed || split::reads_as_prose(trimmed) {
+            let sentences = split::whole_sentences(point).into_iter();
+            out.extend(sentences.map(|text| Sentence { entry, text, listed }));
+        }
+    }
+}
+
+/// Quotes, diffs, and what a shell printed.
+fn is_quoted(line: &str) -> bool {
+    ["> ", "+ ", "+++", "---", "@@", "$ ", "| "].iter().any(|mark| line.starts_with(mark))
+}
+
+/// A line without `- `, `* `, `1. ` or `2) ` before it.
+fn without_bullet(line: &str) -> &str {
+    if let Some(rest) = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark)) {
+        return rest.trim_start();
+    }
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = rest.len() < line.len() && line.len() - rest.len() < 3;
+    let point = [". ", ") "].iter().find_map(|mark| rest.strip_prefix(mark));
+    point.filter(|_| numbered).map_or(line, str::trim_start)
+}
+
+/// Whether a line is a heading under which rules are listed.
+fn heads_rules(line: &str) -> bool {
+    let headed = line.starts_with('#') || line.trim_end_matches('*').ends_with([':', '：']);
+    let title = line.trim_matches(['#', '*', ':', '：', ' ']).to_lowercase();
+    headed && title.len() < 60 && RULES.iter().any(|word| title.contains(word))
+}
+
+const RULES: &[&str] = &[
+    "rules",
+    "constraints",
+    "requirements",
+    "conventions",
+    "guidelines",
+    "restrictions",
+    "regeln",
+    "vorgaben",
+    "anforderungen",
+    "règles",
+    "contraintes",
+    "exigences",
+    "reglas",
+    "restricciones",
+    "requisitos",
+    "regole",
+    "vincoli",
+    "requisiti",
+    "regras",
+    "restrições",
+    "regels",
+    "vereisten",
+    "правила",
+    "требования",
+    "ограничения",
+    "规则",
+    "要求",
+    "约束",
+    "ルール",
+    "制約",
+    "要件",
+    "규칙",
+    "제약",
+    "요구 사항",
+    "요구사항",
+];
+
+#[cfg(test)]
+mod tests {
+    use epitome_testkit::chat;
+
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, bool)]) {
+        let entries = chat().system("Never swear at anybody.").user(text).note("Be brief, please.");
+        let entries = entries.entries();
+        let entries: Vec<&Entry> = entries.iter().collect();
+        let found: Vec<(&str, bool)> =
+            sentences(&entries).into_iter().map(|it| (it.text, it.listed)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn only_what_a_person_typed_counts() {
+        check(
+            "Fix the parser please. Then stop!\n```\nnever do this in code\n```\n> never quoted this",
+            &[("Fix the parser please.", false), ("Then stop!", false)],
+        );
+        check("修复解析器。不要动锁文件。", &[("修复解析器。", false), ("不要动锁文件。", false)]);
+        check(&"Never paste so much. ".repeat(400), &[]);
+    }
+
+    #[test]
+    fn points_under_a_heading_are_listed() {
+        check(
+            "## Rules\n\n- tabs only\n2. no `unsafe`\nGo on with it.\n- not a rule here",
+            &[
+                ("tabs only", true),
+                ("no `unsafe`", true),
+                ("Go on with it.", false),
+                ("not a rule here", false),
+            ],
+        );
+    }
+}
