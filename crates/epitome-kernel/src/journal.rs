@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role, Usage};
+use epitome_types::{
+    Acted, Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role, Usage,
+};
 
 use crate::port::{Departure, StoreError};
 
@@ -206,7 +208,7 @@ pub trait Journal: Send + Sync {
         Ok(Met { known, rewrites, epochs })
     }
 
-    /// A number that grows with every epoch, mark and erasure of the scope, whoever made it.
+    /// A number that grows with every epoch, mark, act and erasure of the scope, whoever made it.
     ///
     /// # Errors
     ///
@@ -266,4 +268,20 @@ pub trait Journal: Send + Sync {
         session: &str,
         memos: &BTreeMap<String, String>,
     ) -> Result<(), StoreError>;
+
+    /// Records acts of a session behind those that it has: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] for a session that recorded no message, or when the store cannot
+    /// be written.
+    fn act(&self, scope: &str, session: &str, acts: &[Acted]) -> Result<(), StoreError>;
+
+    /// The acts of a session in the order in which they were recorded; none of one that is not
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn acts(&self, scope: &str, session: &str) -> Result<Vec<Acted>, StoreError>;
 }

@@ -2,24 +2,68 @@
 //!
 //! Invariant: pure; both stores look for the same copies. Called when something is to go for good.
 
-use epitome_kernel::types::{ContentId, Epoch, Op};
+use epitome_kernel::types::{Act, Acted, By, ContentId, Epoch, GoalAct, GoalChange, Op};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-/// The addresses under which copies of a message may be kept: of its readable text, and of every
-/// string in it, since parts are kept under their own.
+/// What messages told that are to go for good.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    texts: FxHashSet<ContentId>,
+    strings: Vec<String>,
+}
+
+impl Told {
+    /// Adds a message: the address of its readable text, and its bytes.
+    pub(crate) fn add(&mut self, text: ContentId, bytes: Option<&[u8]>) {
+        self.texts.insert(text);
+        self.strings.extend(strings(bytes));
+    }
+
+    /// The addresses under which copies may be kept: of readable texts, and of every string, since
+    /// parts are kept under their own.
+    pub(crate) fn addresses(&self) -> FxHashSet<ContentId> {
+        let strings = self.strings.iter().map(|string| ContentId::of(string));
+        self.texts.iter().copied().chain(strings).collect()
+    }
+
+    /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
+    /// who did it by hand.
+    pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
+        let Act::Goal(GoalAct { change, .. }) = &acted.act else { return false };
+        let texts = match change {
+            GoalChange::Set { text, .. }
+            | GoalChange::Revise { text }
+            | GoalChange::Milestone { text, .. }
+            | GoalChange::Next { text } => [Some(text), None],
+            GoalChange::Decide { text, rationale, .. } => [Some(text), rationale.as_ref()],
+            GoalChange::Lock { decision } => [Some(decision), None],
+            GoalChange::Artifact { path, .. } => [Some(path), None],
+            _ => [None, None],
+        };
+        let said = |text: &String| self.strings.iter().any(|string| holds(string, text));
+        acted.by != By::User && texts.into_iter().flatten().any(said)
+    }
+}
+
+/// The addresses under which copies of a message may be kept.
 pub(crate) fn addresses(text: ContentId, bytes: Option<&[u8]>) -> FxHashSet<ContentId> {
-    let mut found: FxHashSet<ContentId> =
-        strings(bytes).iter().map(|string| ContentId::of(string)).collect();
-    found.insert(text);
-    found
+    let mut told = Told::default();
+    told.add(text, bytes);
+    told.addresses()
 }
 
 /// Whether a title was made of the message.
 pub(crate) fn made(title: &str, bytes: Option<&[u8]>) -> bool {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = words(title.trim_end_matches(['…', '.']));
-    !title.is_empty() && strings(bytes).iter().any(|string| words(string).contains(&title))
+    let title = title.trim_end_matches(['…', '.']);
+    strings(bytes).iter().any(|string| holds(string, title))
+}
+
+/// Whether a text holds these words in their order, however they are spaced.
+fn holds(text: &str, words: &str) -> bool {
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = spaced(words);
+    !words.is_empty() && spaced(text).contains(&words)
 }
 
 /// The addresses of what an epoch sends, and of the lists that its checkpoints lead to.

@@ -69,11 +69,16 @@ impl Serialize for ContentId {
 
 impl<'de> Deserialize<'de> for ContentId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = || de::Error::custom(format!("`{text}` is no id: 32 hexadecimal digits are"));
-        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(wrong());
-        }
-        u128::from_str_radix(&text, 16).map(|id| Self(id.to_be_bytes())).map_err(|_| wrong())
+        digits(deserializer).map(Self)
     }
+}
+
+/// Reads what [`ContentId`] and the keys are written as.
+pub(crate) fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 16], D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = || de::Error::custom(format!("`{text}` is no id: 32 hexadecimal digits are"));
+    if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    u128::from_str_radix(&text, 16).map(u128::to_be_bytes).map_err(|_| wrong())
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::key::Hash;
-use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, Op, Plan, Role};
+use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role};
 
 /// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
 pub type EpochId = ContentId;
@@ -58,6 +58,8 @@ pub struct Epoch {
     pub tokens: [u64; 2],
     /// The share of must-keep facts that are still in the prompt, 0 to 1.
     pub confidence: f64,
+    /// Which must-keep facts those are.
+    pub must_keep: MustKeep,
     /// The profile and the hash of its effective options.
     pub profile: String,
     /// The hash of the profile's effective options.
@@ -91,8 +93,18 @@ impl Epoch {
             self.config.as_bytes(),
             self.at.as_bytes(),
         ]);
+        if self.must_keep != MustKeep::default() {
+            hash_score(&mut hash, &self.must_keep);
+        }
         ContentId(hash.end())
     }
+}
+
+fn hash_score(hash: &mut Hash, score: &MustKeep) {
+    let MustKeep { constraints, paths, errors, identifiers, recallable } = *score;
+    let pairs = [constraints, paths, errors, identifiers, [recallable, 0]];
+    let bytes: Vec<u8> = pairs.as_flattened().iter().flat_map(|n| n.to_le_bytes()).collect();
+    hash.fields([b"must_keep", &bytes]);
 }
 
 fn hash_op(hash: &mut Hash, op: &Op) {
@@ -224,8 +236,9 @@ mod tests {
 
     #[test]
     fn every_field_but_the_id_counts() {
-        let changes: [fn(&mut Epoch); 17] = [
+        let changes: [fn(&mut Epoch); 22] = [
             |epoch| epoch.parent = Some(ContentId([0; 16])),
+            must_keep: MustKeep::default(),
             |epoch| epoch.covered.first = EntryKey([9; 16]),
             |epoch| epoch.covered.len = 5,
             |epoch| epoch.covered.chain = Chain([9; 16]),
@@ -248,11 +261,16 @@ mod tests {
         for change in changes {
             let mut changed = epoch();
             change(&mut changed);
+            |epoch| epoch.must_keep.constraints = [1, 1],
+            |epoch| epoch.must_keep.paths = [1, 1],
+            |epoch| epoch.must_keep.errors = [1, 1],
+            |epoch| epoch.must_keep.identifiers = [1, 1],
+            |epoch| epoch.must_keep.recallable = 1,
             hashes.push(changed.hash());
         }
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 18);
+        assert_eq!(hashes.len(), 23);
         assert_eq!(Epoch { id: first, ..epoch() }.hash(), first);
     }
 

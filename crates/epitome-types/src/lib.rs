@@ -3,10 +3,12 @@
 //! Invariant: no logic beyond constructors and accessors, no I/O, nothing that depends on a
 //! provider. Every other crate speaks in these types.
 
+mod act;
 mod budget;
 mod checkpoint;
 mod entry;
 mod event;
+mod goal;
 pub mod hook;
 mod id;
 mod journal;
@@ -18,10 +20,15 @@ mod session;
 mod summary;
 mod usage;
 
+pub use act::{Act, Acted, By, GoalAct, GoalChange};
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level};
 pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
 pub use event::{Classed, Event, Happened, Skip};
+pub use goal::{
+    Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,
+    Milestone, MilestoneState, Priority, Revision,
+};
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use epitome_types::hook::Standing;
 use epitome_types::{
-    Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, Op, PartId, Plan,
-    Recorded,
+    Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, MustKeep, Op, PartId,
+    Plan, Recorded,
 };
 
 use crate::apply::reapply;
@@ -226,6 +226,7 @@ pub fn epoch_of(
         number,
         tokens: [0, 0],
         confidence: 1.0,
+        must_keep: MustKeep::default(),
         profile: String::new(),
         config: String::new(),
         at: String::new(),

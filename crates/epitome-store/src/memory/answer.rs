@@ -3,12 +3,12 @@
 //! Invariant: an answer stands beside the tree, never in it; what goes and what stays is the same
 //! as on disk. Called by the journal and the archive in memory.
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo};
+use epitome_kernel::types::{Chain, EntryKey, Role, SessionInfo};
 use epitome_kernel::{Answered, Said, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::{SessionId, Shelf};
-use crate::content;
+use crate::content::Told;
 
 /// An answer, and where it stands.
 #[derive(Debug)]
@@ -98,8 +98,8 @@ impl Shelf {
     }
 
     /// Erases all answers that say this, and those that messages which say it may have been; gives
-    /// the addresses of their copies, and whether there was one that says it.
-    pub(super) fn erase_answers(&mut self, key: EntryKey) -> (FxHashSet<ContentId>, bool) {
+    /// what they told, and whether there was one that says it.
+    pub(super) fn erase_answers(&mut self, key: EntryKey) -> (Told, bool) {
         let tree = &self.tree;
         let messages = tree
             .nodes
@@ -108,16 +108,16 @@ impl Shelf {
         let before = |parent| tree.nodes.get(&parent).map(|node| node.said.chain);
         let places: FxHashSet<Chain> =
             messages.map(|node| node.parent.and_then(before).unwrap_or_default()).collect();
-        let (mut gone, mut found) = (FxHashSet::default(), false);
+        let (mut told, mut found) = (Told::default(), false);
         for answer in &mut self.answers {
             let says_it = answer.answered.key == Some(key);
             if says_it || places.contains(&answer.answered.after) {
                 found |= says_it;
                 answer.indexed = true;
                 let bytes = answer.answered.bytes.take();
-                gone.extend(content::addresses(answer.answered.text, bytes.as_deref()));
+                told.add(answer.answered.text, bytes.as_deref());
             }
         }
-        (gone, found)
+        (told, found)
     }
 }

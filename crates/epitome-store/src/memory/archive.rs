@@ -216,13 +216,13 @@ impl Shelf {
 
     /// Erases all messages that say this; gives how many epochs went.
     fn erase(&mut self, key: EntryKey) -> Result<u32, StoreError> {
-        let (mut gone, mut found) = self.erase_answers(key);
+        let (mut told, mut found) = self.erase_answers(key);
         let said = self.tree.nodes.values_mut().filter(|node| node.said.key == key);
         for node in said {
             found = true;
             let bytes = node.said.bytes.take();
             node.indexed = true;
-            gone.extend(content::addresses(node.said.text, bytes.as_deref()));
+            told.add(node.said.text, bytes.as_deref());
             for session in self.sessions.values_mut() {
                 if content::made(&session.info.title, bytes.as_deref()) {
                     session.info.title.clear();
@@ -232,6 +232,10 @@ impl Shelf {
         if !found {
             return Err(StoreError::Unknown { id: key.to_string() });
         }
+        for session in self.sessions.values_mut() {
+            session.acts.retain(|act| !told.quoted_by(act));
+        }
+        let mut gone = told.addresses();
         self.rewrites.retain(|(of, _), rewrite| {
             if *of == key {
                 gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use epitome_kernel::types::{
-    Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
+    Acted, Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
 };
 use epitome_kernel::{Answered, Batch, Commit, Departure, Epochs, Journal, StoreError};
 use rustc_hash::FxHashSet;
@@ -129,6 +129,22 @@ impl Journal for Memory {
             }
             Ok(())
         })
+    }
+
+    fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            let id = shelf.named(name)?;
+            if let Some(session) = shelf.sessions.get_mut(&id) {
+                session.acts.extend_from_slice(acts);
+            }
+            shelf.seen += u64::from(!acts.is_empty());
+            Ok(())
+        })
+    }
+
+    fn acts(&self, scope: &str, name: &str) -> Result<Vec<Acted>, StoreError> {
+        let of = |(_, session): (SessionId, &Session)| session.acts.clone();
+        Ok(self.read(scope, |shelf| shelf.session(name).map(of).unwrap_or_default()))
     }
 }
 

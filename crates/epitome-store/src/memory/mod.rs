@@ -10,7 +10,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::types::{ContentId, EntryKey, Recorded, Rewrite, SessionInfo, Snapshot};
+use epitome_kernel::types::{Acted, ContentId, EntryKey, Recorded, Rewrite, SessionInfo, Snapshot};
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,6 +74,7 @@ struct Session {
     rent: f64,
     used: u64,
     memos: BTreeMap<String, String>,
+    acts: Vec<Acted>,
 }
 
 impl Memory {

@@ -7,13 +7,12 @@
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo, Usage};
 use epitome_kernel::{Answered, Said};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
-use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::ledger::{ANSWER, Ledger};
 use super::session::SessionId;
 use super::{remove, tree};
-use crate::content;
+use crate::content::Told;
 
 /// Selects what [`said`] reads.
 const SAID: &str = "SELECT key, chain, place, raw, text, output, at, bytes, session FROM answer";
@@ -145,12 +144,12 @@ pub(crate) fn indexed(
 }
 
 /// Erases all answers that say this, and those that messages which say it may have been; gives
-/// the addresses of their copies, and whether there was one that says it.
+/// what they told, and whether there was one that says it.
 pub(crate) fn erase(
     connection: &Connection,
     ledger: &mut Ledger,
     key: EntryKey,
-) -> rusqlite::Result<(FxHashSet<ContentId>, bool)> {
+) -> rusqlite::Result<(Told, bool)> {
     let scope = ledger.scope;
     let same = "SELECT id FROM answer WHERE scope = ?1 AND key = ?2";
     let mut rows = ids(connection, same, params![scope, key.0])?;
@@ -161,15 +160,15 @@ pub(crate) fn erase(
             AND answer.after = coalesce(before.chain, zeroblob(16))
         WHERE message.scope = ?1 AND message.key = ?2 AND message.role = 'assistant'";
     rows.extend(ids(connection, same_place, params![scope, key.0])?);
-    let mut gone = FxHashSet::default();
+    let mut told = Told::default();
     for row in rows {
         let (text, bytes): ([u8; 16], Option<Vec<u8>>) = connection
             .prepare_cached("SELECT text, bytes FROM answer WHERE id = ?1")?
             .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        gone.extend(content::addresses(ContentId(text), bytes.as_deref()));
+        told.add(ContentId(text), bytes.as_deref());
         ledger.change(connection, &ANSWER, row, "raw = NULL, bytes = NULL, indexed = 1", &[])?;
     }
-    Ok((gone, found))
+    Ok((told, found))
 }
 
 /// Deletes all that a session got.

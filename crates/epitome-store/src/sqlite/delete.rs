@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::fail::Fail;
 use super::ledger::{BRANCH, EPOCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
 use super::session::SessionId;
-use super::{answer, memo, remove, shelf, tree};
+use super::{act, answer, memo, remove, shelf, tree};
 use crate::content;
 use crate::lineage::{Estate, Lineage};
 
@@ -25,6 +25,7 @@ pub(crate) fn session(
     ledger.delete(connection, &SESSION, doomed)?;
     memo::forget(connection, ledger, doomed)?;
     answer::forget(connection, ledger, doomed)?;
+    act::forget(connection, ledger, doomed)?;
     let before = remove::lineage(connection, ledger.scope)?;
     let estate = before.estate(doomed, &needed(connection, ledger.scope)?);
     let after = before.after(&estate);

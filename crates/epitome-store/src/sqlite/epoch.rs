@@ -4,7 +4,7 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{
-    Chain, ContentId, Covered, EntryKey, Epoch, How, Op, Plan, Recorded, Rewrite,
+    Chain, ContentId, Covered, EntryKey, Epoch, How, MustKeep, Op, Plan, Recorded, Rewrite,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 use serde::Serialize;
@@ -47,7 +47,9 @@ pub(crate) fn add(
         session,
         false
     ];
-    ledger.insert(connection, &EPOCH, values, &[])?;
+    let score = &epoch.must_keep;
+    let score = (*score != MustKeep::default()).then(|| written(score)).transpose()?;
+    ledger.insert(connection, &EPOCH, values, params![score])?;
     Ok(())
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
 
 /// Selects the columns that [`recorded`] reads.
 pub(crate) const COLUMNS: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
-    cause, number, came, sent, confidence, profile, config, at, undone";
+    cause, number, came, sent, confidence, profile, config, at, undone, must_keep";
 
 /// An epoch, without the texts of its plan: they are addresses still.
 pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
@@ -82,6 +84,10 @@ pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
         number: row.get(9)?,
         tokens: [row.get::<_, i64>(10)? as u64, row.get::<_, i64>(11)? as u64],
         confidence: row.get::<_, Option<f64>>(12)?.unwrap_or(f64::NAN),
+        must_keep: match row.get::<_, Option<String>>(17)? {
+            Some(score) => parsed(&score, what)?,
+            None => MustKeep::default(),
+        },
         profile: row.get(13)?,
         config: row.get(14)?,
         at: row.get(15)?,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
-use super::{answer, delete, epoch, memo, remove, tree};
+use super::{act, answer, delete, epoch, memo, remove, tree};
 use crate::content;
 use crate::lineage::Lineage;
 
@@ -24,20 +24,22 @@ pub(crate) fn message(
         .prepare_cached("SELECT id, raw, text FROM message WHERE scope = ?1 AND key = ?2")?
         .query_map(params![scope, key.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let (mut gone, answered) = answer::erase(connection, ledger, key)?;
+    let (mut told, answered) = answer::erase(connection, ledger, key)?;
     if messages.is_empty() && !answered {
         return Err(StoreError::Unknown { id: key.to_string() }.into());
     }
     let raws: FxHashSet<[u8; 16]> = messages.iter().filter_map(|(_, raw, _)| *raw).collect();
     for (id, _, text) in &messages {
         let bytes = tree::bytes(connection, *id)?;
-        gone.extend(content::addresses(ContentId(*text), bytes.as_deref()));
         untitle(connection, ledger, bytes.as_deref())?;
+        told.add(ContentId(*text), bytes.as_deref());
     }
     for (id, ..) in messages {
         ledger.change(connection, &MESSAGE, id, "raw = NULL, bytes = NULL, indexed = 1", &[])?;
     }
     remove::raw(connection, ledger, raws)?;
+    act::erase(connection, ledger, &told)?;
+    let mut gone = told.addresses();
     for rewrite in epoch::rewrites(connection, scope, &[key])? {
         gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
     }

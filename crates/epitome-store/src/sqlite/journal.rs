@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Chain, EntryKey, Epoch, Mark, Rewrite};
+use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, Rewrite};
 use epitome_kernel::{
     Answered, Batch, Commit, Departure, Epochs, Journal, Met, News, Onward, StoreError,
 };
@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::crowd::{Record, What};
 use super::fail::Fail;
 use super::ledger::Ledger;
-use super::{Sqlite, answer, epoch, mark, memo, session, shelf, tree};
+use super::{Sqlite, act, answer, epoch, mark, memo, session, shelf, tree};
 use crate::batch;
 
 impl Journal for Sqlite {
@@ -136,6 +136,23 @@ impl Journal for Sqlite {
         self.record(scope, |connection, ledger| {
             let (session, _) = session::named(connection, Some(ledger.scope), name)?;
             Ok(memo::replace(connection, ledger, session, memos)?)
+        })
+    }
+
+    fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+            act::add(connection, ledger, session, acts)
+        })
+    }
+
+    fn acts(&self, scope: &str, name: &str) -> Result<Vec<Acted>, StoreError> {
+        self.read(|connection| {
+            let Some(scope) = number(connection, scope)? else { return Ok(Vec::new()) };
+            match session::find(connection, scope, name)? {
+                Some((session, _)) => act::of_session(connection, scope, session),
+                None => Ok(Vec::new()),
+            }
         })
     }
 }

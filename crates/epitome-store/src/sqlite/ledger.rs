@@ -61,7 +61,8 @@ pub(crate) const EPOCH: Table = table!(
     "epoch",
     "epoch, parent, first, length, chain, plan, cause, number, came, sent, confidence, profile, \
      config, at, session, undone",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17"
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18",
+    "must_keep"
 );
 pub(crate) const MARK: Table = table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5");
 pub(crate) const SNAPSHOT: Table = table!(
@@ -80,10 +81,12 @@ pub(crate) const ANSWER: Table = table!(
     "bytes"
 );
 
+pub(crate) const ACT: Table = table!("act", "session, act", "?2, ?3");
+
 /// All of them.
-pub(crate) const TABLES: [&Table; 14] = [
+pub(crate) const TABLES: [&Table; 15] = [
     &BLOB, &HELD, &RAW, &PASSAGE, &BRANCH, &MESSAGE, &SESSION, &REWRITE, &EPOCH, &MARK, &SNAPSHOT,
-    &ERASED, &MEMO, &ANSWER,
+    &ERASED, &MEMO, &ANSWER, &ACT,
 ];
 
 /// What a scope holds, in two numbers, and how often it was written.

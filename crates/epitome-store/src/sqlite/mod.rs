@@ -3,6 +3,7 @@
 //! Invariant: whatever is recorded is one transaction with the ledger of its scope, and every
 //! statement names its scope. Called through the ports; several processes may use one file at once.
 
+mod act;
 mod answer;
 mod archive;
 mod crowd;

@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4570_6974;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -230,6 +230,16 @@ const MIGRATIONS: [&str; 4] = [
     CREATE INDEX answer_after ON answer (scope, after);
     CREATE INDEX answer_key ON answer (scope, key);
     CREATE INDEX answer_open ON answer (scope, chain) WHERE indexed = 0;",
+    // What was done to a session beside what was said, as JSON; and which facts an epoch kept, as
+    // JSON, none where that was not recorded. The id of the epoch vouches for it.
+    "CREATE TABLE act (
+        id INTEGER PRIMARY KEY,
+        scope INTEGER NOT NULL,
+        session INTEGER NOT NULL,
+        act TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX act_session ON act (scope, session);
+    ALTER TABLE epoch ADD COLUMN must_keep TEXT;",
 ];
 
 /// The version that gave scopes a ledger.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
 use super::ledger::{self, Ledger};
-use super::{Sqlite, epoch, fulltext, schema, tree};
+use super::{Sqlite, act, epoch, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or export what can be read into a new store";
@@ -134,12 +134,13 @@ impl<'a> Check<'a> {
         let found = self.attempt(name, |check| Ok(Ledger::find(check.connection, name)?));
         let Some(Some(ledger)) = found else { return };
         let scope = ledger.scope;
-        let checks: [ScopeCheck<'a>; 7] = [
+        let checks: [ScopeCheck<'a>; 8] = [
             Self::contents,
             Self::passages,
             Self::messages,
             Self::sessions,
             Self::answers,
+            Self::acts,
             Self::epochs,
             Self::references,
         ];
@@ -284,6 +285,22 @@ impl<'a> Check<'a> {
             }
             if row.get::<_, Option<i64>>(6)?.is_none() {
                 check.lost(format!("the session of the answer {id} is missing"));
+            }
+            Ok(())
+        })
+    }
+
+    /// Every act can be read and belongs to a session.
+    fn acts(&mut self, scope: i64) -> Result<(), Fail> {
+        let sql = "SELECT act.id, act, session.id FROM act
+            LEFT JOIN session ON session.id = act.session WHERE act.scope = ?1";
+        self.rows(sql, scope, |check, row| {
+            if let Err(Fail::Port(error)) = act::read(row) {
+                check.lost(error.to_string());
+            }
+            if row.get::<_, Option<i64>>(2)?.is_none() {
+                let id: i64 = row.get(0)?;
+                check.lost(format!("the session of the act {id} is missing"));
             }
             Ok(())
         })

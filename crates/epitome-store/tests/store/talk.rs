@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, Op, PartId,
-    Plan, Purpose, Rewrite, Role, Snapshot, Usage,
+    Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, MustKeep,
+    Op, PartId, Plan, Purpose, Rewrite, Role, Snapshot, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 
@@ -137,6 +137,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
         number: 1,
         tokens: [u64::MAX, 300],
         confidence: 0.9,
+        must_keep: MustKeep { constraints: [3, 4], recallable: 1, ..MustKeep::default() },
         profile: "default".into(),
         config: "c0ffee".into(),
         at: "2026-01-01T00:02:00Z".into(),

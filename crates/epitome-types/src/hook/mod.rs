@@ -23,3 +23,4 @@ pub use order::{
     Rollover, Summarize, Warn,
 };
 pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};
+pub(crate) use shape::{table, words};

@@ -1,0 +1,151 @@
+//! Acts: what the user, the agent or a policy did to a session, beside what was said.
+//!
+//! Invariant: an act is recorded as it was done and never changes; goals, active augments, a
+//! pending ask and the watermark are projections of the acts of a session, in their order.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ArtifactChange, DecisionKind, EntryKey, MilestoneState, Priority};
+
+/// Something that was done to a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acted {
+    /// What.
+    #[serde(flatten)]
+    pub act: Act,
+    /// By whom.
+    pub by: By,
+    /// When, ISO 8601.
+    pub at: String,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The user, by hand.
+    User,
+    /// The agent, by a tool or a marker in what it says.
+    Model,
+    /// A policy, by its name.
+    Policy(String),
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "act", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Act {
+    /// Something about a goal.
+    Goal(GoalAct),
+    /// An augment was activated, or deactivated.
+    Augment {
+        /// Its name: `group/name`.
+        name: String,
+        /// Whether it is active from now on.
+        active: bool,
+    },
+    /// A compression was asked for, to be made with the next request.
+    Ask {
+        /// Who asks: the name of a tool, or `user`.
+        tool: String,
+    },
+    /// A request looked at the compression that was asked for.
+    Met,
+    /// The watermark moved: the tool exchanges before it left the prompt (SPEC 5.1).
+    Mark {
+        /// The message that holds it now.
+        entry: EntryKey,
+        /// The tool whose call it is; empty where it was set without one.
+        tool: String,
+        /// How many tool exchanges left.
+        blocks: u32,
+        /// Tokens saved.
+        saved: u64,
+    },
+}
+
+/// Something about a goal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoalAct {
+    /// The goal's id. Without one it is the goal that is active, and for a goal that is set the
+    /// next free id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub change: GoalChange,
+}
+
+/// What becomes of a goal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GoalChange {
+    /// It is set and active; another one that was active pauses.
+    Set {
+        /// What is to be reached.
+        text: String,
+        /// How much it matters.
+        priority: Priority,
+    },
+    /// It is worded anew; what was first asked for stays beside that.
+    Revise {
+        /// What is to be reached.
+        text: String,
+    },
+    /// It matters more, or less.
+    Prioritise {
+        /// How much.
+        priority: Priority,
+    },
+    /// A milestone is in this state; an unknown one is added.
+    Milestone {
+        /// What is to be done.
+        text: String,
+        /// How far it is.
+        state: MilestoneState,
+    },
+    /// Something was decided.
+    Decide {
+        /// What.
+        text: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rationale: Option<String>,
+        /// Whether nothing may change it from now on.
+        locked: bool,
+        /// What it is about.
+        kind: DecisionKind,
+    },
+    /// Nothing may change a decision from now on.
+    Lock {
+        /// What was decided, in its own words.
+        decision: String,
+    },
+    /// A file was touched.
+    Artifact {
+        /// Its path.
+        path: String,
+        /// What became of it.
+        change: ArtifactChange,
+    },
+    /// Something is to be done next.
+    Next {
+        /// What.
+        text: String,
+    },
+    /// It is not worked at for now.
+    Pause,
+    /// It is worked at again; another one that was active pauses.
+    Resume,
+    /// It is reached.
+    Complete,
+}
+
+impl From<GoalChange> for GoalAct {
+    /// For the goal that is active, or with the next free id.
+    fn from(change: GoalChange) -> Self {
+        Self { goal: None, change }
+    }
+}
