@@ -179,6 +179,15 @@ macro_rules! words {
             $($(#[doc = $word_doc])+ #[serde(rename = $text)] $word,)+
         }
 
+        impl $name {
+            /// The word that it is written as.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$word => $text,)+
+                }
+            }
+        }
+
         impl $crate::hook::Shaped for $name {
             const SHAPE: $crate::hook::Shape = $crate::hook::Shape::Word(&[$($text),+]);
         }
