@@ -104,6 +104,8 @@
 ---@field exchange integer[] Numbers of the exchanges they belong to: a call and its results share one, and go or stay together.
 ---@field pinned boolean[] Whether nothing may touch them.
 ---@field tools boolean[] Whether they call tools or answer a call.
+---@field names string[][] The tools that they call or answer, in order.
+---@field key string[] What they are known by, whatever their place: the same text in every history.
 ---@field checkpoint integer[] Places in `checkpoints` of those that stand for them, 0 where none does.
 ---@field text fun(self: Columns, place: integer): string? What the message in a place says.
 ---@field head fun(self: Columns, place: integer, lines: integer): string? Its first lines.
@@ -129,7 +131,7 @@
 
 --- A compression that is due.
 ---@class Due
----@field level "soft"|"hard" How urgent it is.
+---@field level "soft"|"hard"|"asked" How urgent it is.
 ---@field target? integer The size to come to; that of `budgets` where none is given.
 ---@field reason? string Why, in a few words for people.
 
@@ -210,6 +212,7 @@
 ---@field ops Order[] The operations; no message is touched by two of them. None where there is nothing to compress: then nobody else is asked.
 ---@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
 ---@field reason? string Why, in a few words for people.
+---@field mark? integer The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
 
 --- A compression that would be due, and is not made.
 ---@class Passed
@@ -228,6 +231,8 @@
 ---@field floor integer What cannot shrink.
 ---@field budgets Budgets What `budgets` answered.
 ---@field cause "soft"|"hard"|"manual" Why it is made.
+---@field mark? integer The message that holds the recorded watermark, where it is in this history.
+---@field mark_lost boolean Whether a watermark is recorded that is not in this history.
 
 --- The request to a model for a summary. `{conversation}` stands for the messages and `{must_keep}` for the facts.
 ---@class Prompt
@@ -253,7 +258,7 @@
 
 --- How a text that Epitome writes into the prompt is worded.
 ---@class RenderJob: Common
----@field part "checkpoint"|"reference"|"stub" Which.
+---@field part "checkpoint"|"reference"|"stub"|"state" Which.
 ---@field stored boolean Whether the original can be found again; if not, no way back may be named.
 ---@field files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 
@@ -298,6 +303,10 @@
 ---@field used number The share of the limit that is in use.
 ---@field budgets Budgets What `budgets` answered.
 
+--- Takes tool calls and their results out; what else the messages say stays, word for word. A message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched stay as they are, and so does what left already.
+---@class Strip
+---@field entries integer[] The messages; each stands for its whole exchange.
+
 --- Puts one new checkpoint in the place of messages.
 ---@class Summarize
 ---@field entries integer[] The messages, oldest first; whole exchanges, none of them pinned.
@@ -320,6 +329,9 @@
 ---@field budgets Budgets What `budgets` answered.
 ---@field cache Cache What it would cost.
 ---@field stalled? integer The size at which a compression brought too little, until one brings enough.
+---@field answered string[] The tools whose results this request brings for the first time.
+---@field asked? string Who asked for a compression since the last request: a tool's name, or `user`.
+---@field mark? integer The message that holds the recorded watermark, where it is in this history.
 
 --- Whether a model's summary is good enough.
 ---@class VerifyJob: Common
@@ -352,6 +364,9 @@
 ---@class Order.drop: Drop
 ---@field op "drop"
 
+---@class Order.strip: Strip
+---@field op "strip"
+
 ---@class Order.insert: Insert
 ---@field op "insert"
 
@@ -364,7 +379,7 @@
 ---@class Order.warn: Warn
 ---@field op "warn"
 
----@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.insert|Order.rollover|Order.pin|Order.warn
+---@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.strip|Order.insert|Order.rollover|Order.pin|Order.warn
 
 --- What policies may call.
 ---@class ep

@@ -2,14 +2,14 @@
 //!
 //! Invariant: all of a plan is applied or none of it (SPEC 2.7); the thread is never changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Op, Plan, Role};
 
 use crate::check::{PlanError, check, checked};
 use crate::size::Sizes;
 use crate::thread::Thread;
-use crate::view::{Inserted, View};
+use crate::view::{Inserted, Kind, View};
 
 /// Applies a plan to a thread; `sizes` are the thread's, in the unit that must shrink.
 ///
@@ -45,6 +45,7 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         thread,
         kept: vec![true; thread.entries().len()],
         rewrites: BTreeMap::new(),
+        stripped: BTreeSet::new(),
         inserts: Vec::new(),
     };
     for op in &plan.ops {
@@ -53,30 +54,29 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
                 view.rewrites.insert(*part, with.clone());
             }
             Op::Drop { entries } => entries.iter().for_each(|id| view.kept[id.index()] = false),
-            Op::Insert { after, role, text } => view.inserts.push(Inserted {
-                place: after.map_or(0, |id| id.index() + 1),
-                role: *role,
-                text: text.clone(),
-                checkpoint: false,
-            }),
+            Op::Strip { parts } => view.stripped.extend(parts),
+            Op::Insert { after, role, text } => {
+                view.inserts.push(Inserted::new(*after, *role, text, Kind::Note));
+            }
+            Op::State { after, text } => {
+                view.inserts.push(Inserted::new(*after, Role::User, text, Kind::State));
+            }
             Op::Summarize(checkpoint) => {
                 checkpoint.covers.iter().for_each(|id| view.kept[id.index()] = false);
-                view.inserts.push(Inserted {
-                    place: checkpoint.covers.last().map_or(0, |id| id.index() + 1),
-                    role: Role::User,
-                    text: checkpoint.text.clone(),
-                    checkpoint: true,
-                });
+                let last = checkpoint.covers.last().copied();
+                let text = &checkpoint.text;
+                view.inserts.push(Inserted::new(last, Role::User, text, Kind::Checkpoint));
             }
         }
     }
-    view.inserts.sort_by_key(|inserted| inserted.place);
+    view.inserts.sort_by_key(Inserted::order);
     lead_with_user(&mut view);
     view
 }
 
 /// Some providers refuse a conversation that begins with the assistant (hazard 6). Where the plan
-/// took every message before a pinned one of the assistant, the first checkpoint leads instead.
+/// took every message before a pinned one of the assistant, the first checkpoint leads instead, or
+/// else the state of the work.
 fn lead_with_user(view: &mut View<'_>) {
     let entries = view.thread.entries();
     let Some(opening) = entries.iter().position(|entry| entry.role != Role::System) else { return };
@@ -86,8 +86,8 @@ fn lead_with_user(view: &mut View<'_>) {
     if !turned || view.inserts.iter().any(|inserted| inserted.place <= first) {
         return;
     }
-    if let Some(checkpoint) = view.inserts.iter_mut().find(|inserted| inserted.checkpoint) {
-        checkpoint.place = first;
-        view.inserts.sort_by_key(|inserted| inserted.place);
+    if let Some(ours) = view.inserts.iter_mut().find(|inserted| inserted.kind != Kind::Note) {
+        ours.place = first;
+        view.inserts.sort_by_key(Inserted::order);
     }
 }

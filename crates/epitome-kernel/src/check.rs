@@ -9,6 +9,7 @@ use epitome_types::{EntryId, Op, PartId, Plan, Role};
 
 use crate::port::Measure;
 use crate::size::Sizes;
+use crate::strip::{Gone, Rest};
 use crate::thread::{Frozen, Pin, Thread};
 
 /// A plan was refused.
@@ -83,6 +84,20 @@ pub enum Fault {
     /// Reasoning would be changed.
     #[error("part {} of {} is reasoning or stands beside the latest reasoning", .0.part, .0.entry)]
     Thinking(PartId),
+    /// A part that is no call and no result would leave its message.
+    #[error("part {} of {} is neither a tool call nor a result", .0.part, .0.entry)]
+    NotTool(PartId),
+    /// Nothing that may stand alone would be left of a message.
+    #[error(
+        "{0} would be left with nothing, or with reasoning at its end; drop its exchange whole"
+    )]
+    Emptied(EntryId),
+    /// There is a state of the work already.
+    #[error("op {other} states the work as well")]
+    StatedTwice {
+        /// The earlier op.
+        other: usize,
+    },
     /// The new text is empty.
     #[error("the new text is empty")]
     Empty,
@@ -95,13 +110,17 @@ impl Fault {
     /// The invariant it breaks, as a section of the specification.
     pub fn invariant(&self) -> &'static str {
         match self {
-            Self::UnknownEntry(_) | Self::UnknownPart(_) | Self::NotText(_) => "2.7 (known parts)",
-            Self::TouchedTwice { .. } | Self::Nothing => "2.7 (one op per part)",
+            Self::UnknownEntry(_) | Self::UnknownPart(_) | Self::NotText(_) | Self::NotTool(_) => {
+                "2.7 (known parts)"
+            }
+            Self::TouchedTwice { .. } | Self::StatedTwice { .. } | Self::Nothing => {
+                "2.7 (one op per part)"
+            }
             Self::System(_) | Self::Pinned { .. } => "2.3 (pinned entries)",
             Self::Torn { .. } | Self::InsideExchange(_) | Self::LoneResult => "2.4 (exchanges)",
             Self::OutOfOrder(_) => "2.11 (order)",
             Self::NotSmaller { .. } => "2.8 (gain)",
-            Self::Thinking(_) => "11 (hazard 7, reasoning)",
+            Self::Thinking(_) | Self::Emptied(_) => "11 (hazard 7, reasoning)",
             Self::Empty => "2.8 (content)",
         }
     }
@@ -122,7 +141,14 @@ pub(crate) fn checked(
     sizes: Option<&Sizes<'_>>,
     plan: &Plan,
 ) -> Result<(), PlanError> {
-    let mut checker = Checker { thread, sizes, entries: BTreeMap::new(), parts: BTreeMap::new() };
+    let mut checker = Checker {
+        thread,
+        sizes,
+        gone: Gone::of(plan),
+        entries: BTreeMap::new(),
+        parts: BTreeMap::new(),
+        state: None,
+    };
     for (op, what) in plan.ops.iter().enumerate() {
         checker.op(op, what).map_err(|fault| PlanError { op, fault })?;
     }
@@ -132,21 +158,37 @@ pub(crate) fn checked(
 struct Checker<'a> {
     thread: &'a Thread,
     sizes: Option<&'a Sizes<'a>>,
+    /// What the plan takes out without a summary.
+    gone: Gone,
     /// Entries that are taken out, and by which op.
     entries: BTreeMap<EntryId, usize>,
-    /// Parts that are rewritten, and by which op.
+    /// Parts that are rewritten or taken out, and by which op.
     parts: BTreeMap<PartId, usize>,
+    /// Which op states the work.
+    state: Option<usize>,
 }
 
 impl Checker<'_> {
     fn op(&mut self, number: usize, op: &Op) -> Result<(), Fault> {
         match op {
             Op::Replace { part, with, .. } => self.replace(number, *part, with),
-            Op::Drop { entries } => self.take(number, entries),
+            Op::Drop { entries } => {
+                self.take(number, entries)?;
+                self.untorn(entries.iter().copied())
+            }
+            Op::Strip { parts } => self.strip(number, parts),
             Op::Insert { after, role, text } => self.insert(*after, *role, text),
+            Op::State { after, text } => {
+                if let Some(other) = self.state.replace(number) {
+                    return Err(Fault::StatedTwice { other });
+                }
+                self.insert(*after, Role::User, text)
+            }
             Op::Summarize(checkpoint) => {
                 filled(&checkpoint.text)?;
-                self.take(number, &checkpoint.covers)?;
+                let covers = &checkpoint.covers;
+                self.take(number, covers)?;
+                covers.iter().try_for_each(|&entry| self.whole(entry, covers))?;
                 let Some(sizes) = self.sizes else { return Ok(()) };
                 let before = sizes.sum(checkpoint.covers.iter().copied());
                 smaller(before, sizes.gauge().message(&checkpoint.text))
@@ -175,7 +217,7 @@ impl Checker<'_> {
         smaller(sizes.part(part), sizes.gauge().size(with))
     }
 
-    /// Takes entries out: whole exchanges, none of them pinned, in order.
+    /// Takes entries out: none of them pinned, in order.
     fn take(&mut self, number: usize, entries: &[EntryId]) -> Result<(), Fault> {
         if entries.is_empty() {
             return Err(Fault::Nothing);
@@ -185,25 +227,82 @@ impl Checker<'_> {
             if at > 0 && entries[at - 1] >= entry {
                 return Err(Fault::OutOfOrder(entry));
             }
-            match self.thread.pinned(entry) {
-                Some(Pin::System) => return Err(Fault::System(entry)),
-                Some(pin) => return Err(Fault::Pinned { entry, pin }),
-                None => {}
-            }
+            self.free(entry)?;
             let parts = PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX };
             let rewritten = self.parts.range(parts).next().map(|(_, &other)| other);
             if let Some(other) = self.entries.insert(entry, number).or(rewritten) {
                 return Err(Fault::TouchedTwice { entry, other });
             }
         }
-        entries.iter().try_for_each(|&entry| self.whole(entry, entries))
+        Ok(())
     }
 
+    /// Takes calls and results out of messages that stay: none of them pinned, in order.
+    fn strip(&mut self, number: usize, parts: &[PartId]) -> Result<(), Fault> {
+        if parts.is_empty() {
+            return Err(Fault::Nothing);
+        }
+        for (at, &part) in parts.iter().enumerate() {
+            let entry = self.thread.entry(part.entry).ok_or(Fault::UnknownEntry(part.entry))?;
+            let found = entry.parts.get(part.part as usize).ok_or(Fault::UnknownPart(part))?;
+            if at > 0 && parts[at - 1] >= part {
+                return Err(Fault::OutOfOrder(part.entry));
+            }
+            self.free(entry.id)?;
+            if !found.body.is_tool() || found.within.is_some() {
+                return Err(Fault::NotTool(part));
+            }
+            if self.thread.thinks_last(entry.id) {
+                return Err(Fault::Thinking(part));
+            }
+            for part in self.thread.with_inner(part) {
+                let taken = self.entries.get(&entry.id).copied();
+                if let Some(other) = self.parts.insert(part, number).or(taken) {
+                    return Err(Fault::TouchedTwice { entry: entry.id, other });
+                }
+            }
+            if self.gone.rest(entry) != Rest::Talk {
+                return Err(Fault::Emptied(entry.id));
+            }
+        }
+        self.untorn(parts.iter().map(|part| part.entry))
+    }
+
+    fn free(&self, entry: EntryId) -> Result<(), Fault> {
+        match self.thread.pinned(entry) {
+            Some(Pin::System) => Err(Fault::System(entry)),
+            Some(pin) => Err(Fault::Pinned { entry, pin }),
+            None => Ok(()),
+        }
+    }
+
+    /// A checkpoint stands for whole exchanges.
     fn whole(&self, entry: EntryId, taken: &[EntryId]) -> Result<(), Fault> {
         let run = &self.thread.exchange_of(entry).entries;
-        let (first, last) = (EntryId(run.start as u32), EntryId(run.end as u32 - 1));
         let torn = run.clone().any(|at| taken.binary_search(&EntryId(at as u32)).is_err());
-        if torn { Err(Fault::Torn { entry, first, last }) } else { Ok(()) }
+        if torn { Err(self.torn(entry)) } else { Ok(()) }
+    }
+
+    /// What leaves without one leaves whole too, or its talk stays.
+    fn untorn(&self, entries: impl Iterator<Item = EntryId>) -> Result<(), Fault> {
+        let mut sound = 0;
+        for entry in entries {
+            let exchange = self.thread.exchange_of(entry);
+            if exchange.entries.end <= sound {
+                continue;
+            }
+            if !self.gone.takes(exchange) && self.gone.tears(self.thread, exchange) {
+                return Err(self.torn(entry));
+            }
+            sound = exchange.entries.end;
+        }
+        Ok(())
+    }
+
+    fn torn(&self, entry: EntryId) -> Fault {
+        let run = &self.thread.exchange_of(entry).entries;
+        let (first, last) = (EntryId(run.start as u32), EntryId(run.end as u32 - 1));
+        Fault::Torn { entry, first, last }
     }
 
     fn insert(&self, after: Option<EntryId>, role: Role, text: &str) -> Result<(), Fault> {

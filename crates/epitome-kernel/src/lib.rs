@@ -5,12 +5,14 @@
 
 mod apply;
 mod check;
+pub mod goals;
 mod journal;
 mod live;
 mod nearest;
 mod policy;
 mod port;
 mod size;
+mod strip;
 mod thread;
 mod view;
 
@@ -29,5 +31,6 @@ pub use port::{
     ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob, Workspace, WorkspaceError,
 };
 pub use size::Sizes;
+pub use strip::Stripped;
 pub use thread::{Exchange, Frozen, Pin, Thread};
-pub use view::{Inserted, Item, View, rewrite};
+pub use view::{Inserted, Item, Kind, View, rewrite, strip};

@@ -129,6 +129,16 @@ impl<'g> Sizes<'g> {
         self.parts[self.starts[id.entry.index()] + id.part as usize]
     }
 
+    /// What an entry of the thread is smaller without a part, separator included; what the format
+    /// puts around a part is not known and not counted.
+    pub fn share(&self, id: PartId) -> u64 {
+        let separator = match self.gauge.unit {
+            Unit::Chars => 1,
+            Unit::Tokens | Unit::Bytes => 0,
+        };
+        self.part(id) + separator
+    }
+
     /// The size of an entry of the thread, with its share of the separators.
     pub fn entry(&self, id: EntryId) -> u64 {
         self.entries[id.index()]

@@ -216,6 +216,25 @@ impl Thread {
         }
     }
 
+    /// A part of this thread and those within it.
+    pub fn with_inner(&self, id: PartId) -> impl Iterator<Item = PartId> {
+        let parts = self.entry(id.entry).map_or(&[][..], |entry| &entry.parts);
+        let is_it = move |(part, at): &(&Part, u32)| *at == id.part || part.within == Some(id.part);
+        let found = parts.iter().zip(0..).filter(is_it);
+        found.map(move |(_, part)| PartId { entry: id.entry, part })
+    }
+
+    /// The results within an exchange, each with the call that it answers.
+    pub(crate) fn links(&self, exchange: &Exchange) -> impl Iterator<Item = (&PartId, &PartId)> {
+        let of = |place: usize| PartId { entry: EntryId(place as u32), part: 0 };
+        self.answers.range(of(exchange.entries.start)..of(exchange.entries.end))
+    }
+
+    /// Whether an entry is the latest of the assistant and holds reasoning (hazard 7).
+    pub(crate) fn thinks_last(&self, id: EntryId) -> bool {
+        self.latest_thinking == Some(id)
+    }
+
     /// What a person is told an entry is: `e12 read_file result`, `e3 user`.
     pub fn name(&self, entry: &Entry) -> String {
         let id = EntryId(self.before + entry.id.0);

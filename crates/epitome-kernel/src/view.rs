@@ -3,7 +3,7 @@
 //! Invariant: a view is only made by `apply` from a checked plan, keeps the original order, and
 //! puts a checkpoint where its last covered entry stood (SPEC 2.11). Hosts turn it into edits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Body, Breakdown, Edit, Entry, EntryId, Part, PartId, Role, Speaker};
 
@@ -16,6 +16,8 @@ pub struct View<'t> {
     pub(crate) thread: &'t Thread,
     pub(crate) kept: Vec<bool>,
     pub(crate) rewrites: BTreeMap<PartId, String>,
+    /// Calls and results that left entries which stay.
+    pub(crate) stripped: BTreeSet<PartId>,
     /// Ordered by place.
     pub(crate) inserts: Vec<Inserted>,
 }
@@ -29,8 +31,19 @@ pub struct Inserted {
     pub role: Role,
     /// Its text.
     pub text: String,
-    /// Whether it is a checkpoint.
-    pub checkpoint: bool,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a message is that was not in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A note that a plan puts in.
+    Note,
+    /// A summary.
+    Checkpoint,
+    /// The state of the work.
+    State,
 }
 
 /// One message of a view.
@@ -64,14 +77,16 @@ impl View<'_> {
         self.kept.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a part has a new text.
-    pub fn rewrites_part(&self, part: PartId) -> bool {
-        self.rewrites.contains_key(&part)
+    /// Whether a part of an entry that stays has a new text or left.
+    pub fn changes_part(&self, part: PartId) -> bool {
+        let within = self.thread.part(part).and_then(|it| it.within);
+        let outer = PartId { part: within.unwrap_or(part.part), ..part };
+        self.rewrites.contains_key(&part) || self.stripped.contains(&outer)
     }
 
     /// How many checkpoints there are.
     pub fn checkpoints(&self) -> usize {
-        self.inserts.iter().filter(|inserted| inserted.checkpoint).count()
+        self.inserts.iter().filter(|inserted| inserted.kind == Kind::Checkpoint).count()
     }
 
     /// The changes to the bytes, in the order of the messages. An insert names the nearest entry
@@ -90,6 +105,7 @@ impl View<'_> {
                     self.rewrites_of(entry.id)
                         .map(|(&part, text)| Edit::SetText { part, text: text.clone() }),
                 );
+                edits.extend(self.stripped_of(entry.id).copied().map(Edit::RemovePart));
             } else {
                 edits.push(Edit::RemoveEntry(entry.id));
             }
@@ -123,6 +139,8 @@ impl View<'_> {
                 for (id, text) in self.rewrites_of(entry.id) {
                     rewrite(&mut entry, *id, text);
                 }
+                let gone: Vec<_> = self.stripped_of(entry.id).map(|id| id.part).collect();
+                strip(&mut entry, &gone);
                 entry
             }
         }
@@ -144,9 +162,11 @@ impl View<'_> {
 
     fn entry_size(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
         let rewrites = self.rewrites_of(id);
-        rewrites.fold(sizes.entry(id), |size, (&part, text)| {
+        let size = rewrites.fold(sizes.entry(id), |size, (&part, text)| {
             size.saturating_sub(sizes.part(part)) + crate::Measure::size(sizes.gauge(), text)
-        })
+        });
+        let stripped = self.stripped_of(id).flat_map(|&part| self.thread.with_inner(part));
+        size.saturating_sub(stripped.map(|part| sizes.share(part)).sum())
     }
 
     /// Tokens by category; `tokens` are the thread's sizes in tokens, tool schemas their envelope.
@@ -161,13 +181,18 @@ impl View<'_> {
                         let new = crate::Measure::size(tokens.gauge(), text);
                         *slot = slot.saturating_sub(tokens.part(id)) + new;
                     }
+                    let stripped = self.stripped_of(entry.id);
+                    for id in stripped.flat_map(|&part| self.thread.with_inner(part)) {
+                        let slot = category(&mut by, entry, self.thread.part(id));
+                        *slot = slot.saturating_sub(tokens.share(id));
+                    }
                 }
                 Item::Inserted(inserted) => {
-                    let slot = match inserted.role {
-                        _ if inserted.checkpoint => &mut by.checkpoints,
-                        Role::System => &mut by.system,
-                        Role::Assistant => &mut by.assistant,
-                        Role::User | Role::Tool => &mut by.user,
+                    let slot = match (inserted.kind, inserted.role) {
+                        (Kind::Checkpoint | Kind::State, _) => &mut by.checkpoints,
+                        (Kind::Note, Role::System) => &mut by.system,
+                        (Kind::Note, Role::Assistant) => &mut by.assistant,
+                        (Kind::Note, Role::User | Role::Tool) => &mut by.user,
                     };
                     *slot += tokens.gauge().message(&inserted.text);
                 }
@@ -179,12 +204,39 @@ impl View<'_> {
     fn rewrites_of(&self, entry: EntryId) -> impl Iterator<Item = (&PartId, &String)> {
         self.rewrites.range(PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX })
     }
+
+    fn stripped_of(&self, entry: EntryId) -> impl Iterator<Item = &PartId> {
+        self.stripped.range(PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX })
+    }
 }
 
 impl Inserted {
+    pub(crate) fn new(after: Option<EntryId>, role: Role, text: &str, kind: Kind) -> Self {
+        Self { place: after.map_or(0, |id| id.index() + 1), role, text: text.to_owned(), kind }
+    }
+
+    /// By place; the state of the work stands behind all else that is put there.
+    pub(crate) fn order(&self) -> (usize, bool) {
+        (self.place, self.kind == Kind::State)
+    }
+
     fn edit(&self, after: Option<EntryId>) -> Edit {
         Edit::Insert { after, role: self.role, text: self.text.clone() }
     }
+}
+
+/// Takes parts out of an entry, with the parts within them.
+pub fn strip(entry: &mut Entry, gone: &[u32]) {
+    if gone.is_empty() {
+        return;
+    }
+    let parts = (0..).zip(std::mem::take(&mut entry.parts));
+    let stays = |(at, part): &(u32, Part)| !gone.contains(&part.within.unwrap_or(*at));
+    let kept: Vec<_> = parts.filter(stays).collect();
+    let moved = |outer: u32| kept.iter().position(|(at, _)| *at == outer).map(|at| at as u32);
+    let within: Vec<_> = kept.iter().map(|(_, part)| part.within.and_then(moved)).collect();
+    let parts = kept.into_iter().zip(within);
+    entry.parts = parts.map(|((_, part), within)| Part { within, ..part }).collect();
 }
 
 /// Puts a new text in the place of a part's.

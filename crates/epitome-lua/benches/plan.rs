@@ -55,6 +55,8 @@ fn columns(count: u32) -> Columns {
         exchange: (0..count).map(|at| at / 2).collect(),
         pinned: all().map(|at| at % 50 == 0).collect(),
         tools: all().map(|at| at % 4 > 1).collect(),
+        names: all().map(|at| vec!["read_file".to_owned(); usize::from(at % 4 > 1)]).collect(),
+        key: all().map(|at| format!("{at:08x}")).collect(),
         checkpoint: vec![0; count as usize],
     }
 }
@@ -85,6 +87,8 @@ fn bench(criterion: &mut Criterion) {
         floor: 5000,
         budgets: Budgets::default(),
         cause: Cause::Soft,
+        mark: None,
+        mark_lost: false,
         texts: &NoTexts,
     };
     criterion.bench_function("plan over 400 messages", |bencher| {

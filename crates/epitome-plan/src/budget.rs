@@ -16,6 +16,16 @@ pub struct Floor {
     pub items: Vec<(EntryId, String, u64)>,
 }
 
+impl Floor {
+    /// The same with something else that cannot shrink.
+    pub(crate) fn and(mut self, id: EntryId, what: &str, size: u64) -> Self {
+        self.size += size;
+        let at = self.items.partition_point(|item| item.2 >= size);
+        self.items.insert(at, (id, what.to_owned(), size));
+        self
+    }
+}
+
 /// The budget that `--ratio` stands for: what is pinned, and the `ratio`th part of the rest,
 /// rounded up. Pinned are here the system messages, the last text that a person typed and the
 /// envelope. `tokens` are the thread's sizes in tokens.

@@ -125,7 +125,7 @@ impl Policy for Builtin {
 
     fn plan(&self, _job: &PlanJob<'_>, _rest: &Rest<'_>) -> Opinion<Orders> {
         let ops = vec![Order::Fit(Fit::default())];
-        Ok(Some(Orders { ops, snapshot: None, reason: None }))
+        Ok(Some(Orders { ops, ..Orders::default() }))
     }
 }
 
@@ -182,7 +182,18 @@ mod tests {
         let cache = meter.look(tokens, cold, &budgets, PRICES);
         let stalled = meter.stalled_at();
         let (common, cause) = (common(1000, tokens), Occasion::Turn);
-        let job = TriggerJob { common, cause, replied: true, floor: 0, budgets, cache, stalled };
+        let job = TriggerJob {
+            common,
+            cause,
+            replied: true,
+            floor: 0,
+            budgets,
+            cache,
+            stalled,
+            answered: Vec::new(),
+            asked: None,
+            mark: None,
+        };
         chain.ask().trigger(&job).ok().flatten().expect("an answer")
     }
 

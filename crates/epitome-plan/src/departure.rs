@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_kernel::types::{Body, ContentId, EntryId, OffloadReport, Op, PartId, Passage, Plan};
+use epitome_kernel::types::{
+    Body, ContentId, Entry, EntryId, OffloadReport, Op, PartId, Passage, Plan,
+};
 
 use crate::cut::{Cut, missing};
 use crate::lines;
@@ -102,6 +104,7 @@ impl<'a> Leaving<'a> {
                     self.blob(checkpoint.id, name, text);
                 }
                 Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
+                Op::Strip { parts } => self.strip(parts),
                 Op::Replace { part, with, .. } => {
                     let Some(entry) = self.thread.entry(part.entry) else { continue };
                     let text = entry.parts[part.part as usize].text().unwrap_or_default();
@@ -116,7 +119,7 @@ impl<'a> Leaving<'a> {
                     }
                     self.shortened.entry(part.entry).or_default().push(id);
                 }
-                Op::Insert { .. } => {}
+                Op::Insert { .. } | Op::State { .. } => {}
             }
         }
         self.sources();
@@ -146,6 +149,26 @@ impl<'a> Leaving<'a> {
             }
         }
         self.blob(address, self.thread.name(entry), text);
+    }
+
+    /// Calls and results that leave messages which stay, of each message as one text.
+    fn strip(&mut self, parts: &[PartId]) {
+        for parts in parts.chunk_by(|one, next| one.entry == next.entry) {
+            let Some(entry) = self.thread.entry(parts[0].entry) else { continue };
+            let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
+            let gone = gone.filter_map(|part| self.thread.part(part).cloned()).collect();
+            let text = Entry { parts: gone, ..entry.clone() }.readable();
+            let address = ContentId::of(&text);
+            self.pieces(entry.id, &text);
+            for &part in parts {
+                let tokens = self.thread.with_inner(part).map(|part| self.tokens.part(part)).sum();
+                if let Some(tool) = self.thread.tool_of(part) {
+                    self.offload(address, tool, tokens);
+                }
+            }
+            self.blob(address, self.thread.name(entry), text);
+            self.shortened.entry(entry.id).or_default().push(address);
+        }
     }
 
     fn offload(&mut self, id: ContentId, tool: &str, tokens: u64) {

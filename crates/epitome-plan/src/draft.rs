@@ -71,6 +71,11 @@ impl<'a> Ground<'a> {
         }
     }
 
+    /// What the state of the work takes.
+    pub(crate) fn state(&self) -> u64 {
+        self.options.state.as_deref().map_or(0, |text| self.sizes.gauge().message(text))
+    }
+
     /// Drafts a plan; `None` where not even the floor fits.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
         let mut drafting = Drafting::of_pinned(*self)?;
@@ -122,7 +127,8 @@ impl<'a> Drafting<'a> {
             .collect();
         let held = || exchanges.iter().zip(&pinned).filter(|(_, pinned)| **pinned);
         let whole: u64 = held().map(|(exchange, _)| ground.sizes.sum(ids(exchange))).sum();
-        let over = ground.sizes.request(whole).saturating_sub(ground.budget.most);
+        let used = ground.state();
+        let over = ground.sizes.request(whole + used).saturating_sub(ground.budget.most);
         let mut cuts = Vec::new();
         if over > 0 {
             let parts: Vec<_> = held()
@@ -133,7 +139,7 @@ impl<'a> Drafting<'a> {
             cuts = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
         }
         let mut drafting =
-            Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used: 0 };
+            Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used };
         for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
                 let kept = drafting.with_cuts(at, &cuts);

@@ -19,6 +19,7 @@ mod order;
 mod outcome;
 mod pressure;
 mod run;
+mod state;
 mod trigger;
 
 pub use arrive::{Arrival, DoorOptions, arrive, arriving};

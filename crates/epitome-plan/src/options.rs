@@ -33,6 +33,8 @@ pub struct CompressOptions {
     pub ladder: Vec<Rung>,
     /// The texts the kernel writes.
     pub texts: Texts,
+    /// The state of the work, which the plan puts behind what it takes out: goals, plan, rules.
+    pub state: Option<String>,
     /// What the request takes beside its messages.
     pub envelope: Envelope,
     /// The policy that answers for the plan, for the report.

@@ -99,7 +99,7 @@ impl<'t> Made<'_, 't> {
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         Compressed {
             by: [was, self.view.breakdown(tokens)],
-            ops: self.plan.ops.iter().map(|op| report(op, tokens, options)).collect(),
+            ops: self.plan.ops.iter().map(|op| report(op, thread, tokens, options)).collect(),
             checkpoints: self.plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
             stalled: stalled(before, self.size, options.minimum_gain),
             size: [before, self.size],
@@ -113,7 +113,7 @@ impl<'t> Made<'_, 't> {
     }
 }
 
-fn report(op: &Op, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
+fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
     let (name, entries, before, after, reason) = match op {
         Op::Replace { part, with, how } => {
             let name = match how {
@@ -129,6 +129,16 @@ fn report(op: &Op, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
         Op::Drop { entries } => {
             let before = tokens.sum(entries.iter().copied());
             ("drop", entries.clone(), before, 0, "no room for a summary")
+        }
+        Op::Strip { parts } => {
+            let gone = parts.iter().flat_map(|&part| thread.with_inner(part));
+            let before = gone.map(|part| tokens.part(part)).sum();
+            let mut entries: Vec<_> = parts.iter().map(|part| part.entry).collect();
+            entries.dedup();
+            ("strip", entries, before, 0, "tool calls and results, without what was said")
+        }
+        Op::State { text, .. } => {
+            ("state", Vec::new(), 0, tokens.gauge().message(text), "the state of the work")
         }
         Op::Insert { text, .. } => {
             ("insert", Vec::new(), 0, tokens.gauge().message(text), "a note")

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    Body, Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Summary, Unit,
+    Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Summary, Unit,
 };
 
 use crate::ask::{Ask, Step, Wanted};
@@ -19,6 +19,7 @@ use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
 use crate::outcome::{Made, Outcome};
 use crate::pressure::Pressure;
+use crate::state;
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
 use epitome_kernel::apply;
@@ -99,7 +100,8 @@ impl<'t> Run<'t> {
     pub fn outdated(mut self, entries: &[EntryId]) -> Self {
         let named: BTreeSet<_> = entries.iter().map(|id| id.index()).collect();
         let all = self.thread.entries();
-        let leaves = |at: usize| named.contains(&at) && !has_tools(&all[at]);
+        let has_tools = |at: usize| all[at].parts.iter().any(|part| part.body.is_tool());
+        let leaves = |at: usize| named.contains(&at) && !has_tools(at);
         let exchanges = self.thread.exchanges().iter();
         self.outdated = exchanges.map(|one| one.entries.clone().all(leaves)).collect();
         self
@@ -218,6 +220,10 @@ impl<'t> Run<'t> {
         let ground = self.ground();
         let cutter = ground.cutter();
         let floor = floor(self.thread, &self.sizes, |part| cutter.least(part));
+        let floor = match ground.state() {
+            0 => floor,
+            size => floor.and(EntryId(self.thread.entries().len() as u32), state::NAME, size),
+        };
         Outcome::CannotFit { budget: self.budget, floor }
     }
 
@@ -230,6 +236,7 @@ impl<'t> Run<'t> {
                 rewrite(&mut kept[at], cut.part, &cut.with);
             }
         }
+        kept.extend(state::entry(self.thread, self.options));
         Ask { what: Wanted::Checkpoint(entries), summarizer: self.summarizer, kept, most }
     }
 
@@ -243,7 +250,8 @@ impl<'t> Run<'t> {
     fn ask_digest(&self, draft: &Draft) -> Option<Ask> {
         let (part, most) = self.wanted_digest(draft)?;
         let pinned = |entry: &&Entry| self.thread.pinned(entry.id).is_some();
-        let kept = self.thread.entries().iter().filter(pinned).cloned().collect();
+        let kept = self.thread.entries().iter().filter(pinned).cloned();
+        let kept = kept.chain(state::entry(self.thread, self.options)).collect();
         let most = self.ground().cutter().digest_room(part, most);
         Some(Ask { what: Wanted::Digest(part), summarizer: self.summarizer, kept, most })
     }
@@ -304,6 +312,7 @@ impl<'t> Run<'t> {
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });
         }
+        ops.extend(state::op(self.thread, self.options, &ops));
         let reason = format!("{} is more than {}", self.sizes.total(), self.budget);
         let plan = Plan { ops, reason };
         let view = apply(self.thread, &self.sizes, &plan).map_err(Miss::Refused)?;
@@ -394,15 +403,6 @@ impl<'t> Machine<'t> for Run<'t> {
     fn gauge(&self) -> &Gauge<'t> {
         self.gauge()
     }
-}
-
-/// Whether an entry calls a tool or answers a call.
-fn has_tools(entry: &Entry) -> bool {
-    entry.parts.iter().any(|part| match &part.body {
-        Body::Call(_) | Body::Result(_) => true,
-        Body::Opaque(opaque) => opaque.calls.is_some() || opaque.answers.is_some(),
-        Body::Text(_) | Body::Thinking(_) | Body::Image(_) => false,
-    })
 }
 
 /// Why a draft did not come to anything.

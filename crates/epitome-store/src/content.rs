@@ -71,13 +71,13 @@ pub(crate) fn of_epoch(epoch: &Epoch) -> FxHashSet<ContentId> {
     let mut found = FxHashSet::default();
     for op in &epoch.plan.ops {
         match op {
-            Op::Replace { with: text, .. } | Op::Insert { text, .. } => {
+            Op::Replace { with: text, .. } | Op::Insert { text, .. } | Op::State { text, .. } => {
                 found.insert(ContentId::of(text));
             }
             Op::Summarize(checkpoint) => {
                 found.extend([checkpoint.id, ContentId::of(&checkpoint.text)]);
             }
-            Op::Drop { .. } => {}
+            Op::Drop { .. } | Op::Strip { .. } => {}
         }
     }
     found

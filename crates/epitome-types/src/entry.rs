@@ -184,6 +184,17 @@ impl Entry {
     }
 }
 
+impl Body {
+    /// Whether it calls a tool or answers a call, those of the provider's own tools included.
+    pub fn is_tool(&self) -> bool {
+        match self {
+            Self::Call(_) | Self::Result(_) => true,
+            Self::Opaque(opaque) => opaque.calls.is_some() || opaque.answers.is_some(),
+            Self::Text(_) | Self::Thinking(_) | Self::Image(_) => false,
+        }
+    }
+}
+
 impl Part {
     /// The part's readable text, where it has any.
     pub fn text(&self) -> Option<&str> {

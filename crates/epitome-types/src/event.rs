@@ -178,6 +178,17 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
+    /// The watermark moved: tool calls and results before it are no longer sent (SPEC 5).
+    WatermarkMoved {
+        /// The message that holds it.
+        entry: String,
+        /// The tool that was called there.
+        tool: String,
+        /// Calls and results that left.
+        blocks: u32,
+        /// Tokens saved.
+        saved: u64,
+    },
     /// A file could not be written in the client's folder; what left is named in another way.
     WorkspaceError {
         /// Which, and why.

@@ -128,6 +128,16 @@ fn hash_op(hash: &mut Hash, op: &Op) {
             };
             hash.fields([role, text.as_bytes()]);
         }
+        Op::Strip { parts } => {
+            hash.field(b"strip");
+            let places = parts.iter().flat_map(|part| [part.entry.0, part.part]);
+            hash.field(&places.flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+        }
+        Op::State { after, text } => {
+            hash.field(b"state");
+            hash_entries(hash, after.as_slice());
+            hash.field(text.as_bytes());
+        }
         Op::Summarize(checkpoint) => {
             hash.fields([&b"summarize"[..], &checkpoint.id.0]);
             hash_entries(hash, &checkpoint.covers);
@@ -228,6 +238,7 @@ mod tests {
             number: 1,
             tokens: [900, 300],
             confidence: 0.75,
+            must_keep: MustKeep::default(),
             profile: "default".into(),
             config: "c0".into(),
             at: "2026-01-02T03:04:05Z".into(),
@@ -238,7 +249,6 @@ mod tests {
     fn every_field_but_the_id_counts() {
         let changes: [fn(&mut Epoch); 22] = [
             |epoch| epoch.parent = Some(ContentId([0; 16])),
-            must_keep: MustKeep::default(),
             |epoch| epoch.covered.first = EntryKey([9; 16]),
             |epoch| epoch.covered.len = 5,
             |epoch| epoch.covered.chain = Chain([9; 16]),
@@ -251,6 +261,11 @@ mod tests {
             |epoch| epoch.tokens[0] += 1,
             |epoch| epoch.tokens[1] += 1,
             |epoch| epoch.confidence = 0.5,
+            |epoch| epoch.must_keep.constraints = [1, 1],
+            |epoch| epoch.must_keep.paths = [1, 1],
+            |epoch| epoch.must_keep.errors = [1, 1],
+            |epoch| epoch.must_keep.identifiers = [1, 1],
+            |epoch| epoch.must_keep.recallable = 1,
             |epoch| epoch.profile.push('x'),
             |epoch| epoch.config.push('x'),
             |epoch| epoch.at.push('x'),
@@ -261,11 +276,6 @@ mod tests {
         for change in changes {
             let mut changed = epoch();
             change(&mut changed);
-            |epoch| epoch.must_keep.constraints = [1, 1],
-            |epoch| epoch.must_keep.paths = [1, 1],
-            |epoch| epoch.must_keep.errors = [1, 1],
-            |epoch| epoch.must_keep.identifiers = [1, 1],
-            |epoch| epoch.must_keep.recallable = 1,
             hashes.push(changed.hash());
         }
         hashes.sort_unstable();

@@ -31,12 +31,26 @@ pub enum Op {
         /// The entries; calls and their results together.
         entries: Vec<EntryId>,
     },
+    /// Takes tool calls and results out of messages that stay for what else they say.
+    Strip {
+        /// The calls and results, in order; a call and its result together. What stands within a
+        /// result goes with it.
+        parts: Vec<PartId>,
+    },
     /// Puts a new message behind an entry.
     Insert {
         /// The entry it follows; `None` puts it first.
         after: Option<EntryId>,
         /// Its role.
         role: Role,
+        /// Its text.
+        text: String,
+    },
+    /// Puts the state of the work behind an entry, in the user role: goals, plan, rules. There is
+    /// one at most, and it stands until the next compression.
+    State {
+        /// The entry it follows; `None` puts it first.
+        after: Option<EntryId>,
         /// Its text.
         text: String,
     },

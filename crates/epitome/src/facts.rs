@@ -4,7 +4,7 @@
 
 use epitome_kernel::{Sizes, Thread, View};
 use epitome_types::hook::{Columns, Place, Texts, Tokens};
-use epitome_types::{Body, Breakdown, Entry, Speaker};
+use epitome_types::{Body, Breakdown, Entry, EntryKey, Part, PartId, Speaker};
 
 use crate::planning::Known;
 
@@ -20,12 +20,13 @@ pub(crate) fn sizes(by: &Breakdown) -> Tokens {
     }
 }
 
-/// The messages of a thread with these entries, a list for each property.
+/// The messages of a thread with these entries and keys, a list for each property.
 pub(crate) fn columns(
     thread: &Thread,
     view: &View<'_>,
     tokens: &Sizes<'_>,
     checkpoints: &[Known],
+    keys: &[EntryKey],
 ) -> Columns {
     let entries = thread.entries();
     let mut exchange = Vec::with_capacity(entries.len());
@@ -45,6 +46,8 @@ pub(crate) fn columns(
         exchange,
         pinned: entries.iter().map(|entry| thread.pinned(entry.id).is_some()).collect(),
         tools: entries.iter().map(has_tools).collect(),
+        names: entries.iter().map(|entry| names(thread, entry).collect()).collect(),
+        key: keys.iter().map(|key| key.short()).collect(),
         checkpoint,
     }
 }
@@ -64,6 +67,28 @@ pub(crate) fn speaker(entry: &Entry) -> Speaker {
         return Speaker::Human;
     }
     entry.parts.first().map_or(Speaker::Harness, |part| part.speaker)
+}
+
+/// The tools that an entry calls or answers.
+fn names<'t>(thread: &'t Thread, entry: &'t Entry) -> impl Iterator<Item = String> + use<'t> {
+    let name = |(part, at): (&'t Part, u32)| match &part.body {
+        Body::Call(call) => Some(call.tool.clone()),
+        Body::Result(_) => thread.tool_of(PartId { entry: entry.id, part: at }).map(str::to_owned),
+        _ => None,
+    };
+    entry.parts.iter().zip(0..).filter_map(name)
+}
+
+/// The tools that entries of a thread answer for, each once.
+pub(crate) fn answered(thread: &Thread, entries: &[Entry]) -> Vec<String> {
+    let results = entries.iter().filter(|entry| entry.results().next().is_some());
+    let mut answered = Vec::new();
+    for name in results.flat_map(|entry| names(thread, entry)) {
+        if !answered.contains(&name) {
+            answered.push(name);
+        }
+    }
+    answered
 }
 
 fn has_tools(entry: &Entry) -> bool {

@@ -42,6 +42,8 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) most: Budget,
     /// What cannot shrink, in tokens.
     pub(crate) floor: u64,
+    /// The watermark, and where it is.
+    pub(crate) mark: Option<Option<EntryId>>,
 }
 
 /// What came of it.
@@ -68,7 +70,7 @@ pub(crate) struct Told {
 
 /// What is made where nobody says anything: the kernel's own way.
 fn own_way() -> Orders {
-    Orders { ops: vec![Order::Fit(Fit::default())], snapshot: None, reason: None }
+    Orders { ops: vec![Order::Fit(Fit::default())], ..Orders::default() }
 }
 
 impl<'t> Planning<'_, 't> {
@@ -86,6 +88,8 @@ impl<'t> Planning<'_, 't> {
             floor: self.floor,
             budgets: self.budgets.clone(),
             cause: self.cause,
+            mark: self.mark.flatten().map(Into::into),
+            mark_lost: self.mark == Some(None),
             texts: self.texts,
         };
         let orders = self.council.ask(&mut job, |rest, job| rest.plan(job)).await;
@@ -270,14 +274,14 @@ pub(crate) async fn shaped(
         }
     }
     let (stored, files) = (back != Back::None, back == Back::File);
-    for part in [Wording::Checkpoint, Wording::Reference, Wording::Stub] {
+    let texts = &mut options.texts;
+    for (part, slot) in [
+        (Wording::Checkpoint, &mut texts.label),
+        (Wording::Reference, &mut texts.marker),
+        (Wording::Stub, &mut texts.stub),
+    ] {
         let mut job = RenderJob { common: common.clone(), part, stored, files };
         if let Some(text) = council.ask(&mut job, |rest, job| rest.render(job)).await {
-            let slot = match part {
-                Wording::Checkpoint => &mut options.texts.label,
-                Wording::Reference => &mut options.texts.marker,
-                Wording::Stub => &mut options.texts.stub,
-            };
             *slot = text.text;
         }
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use epitome_kernel::{Counter, Sizes, Summarizer, Thread, View, identity};
 use epitome_plan::{Meter, floor};
 use epitome_types::hook::{
-    Budgets, BudgetsJob, Common, ModelFacts, Occasion, Strength, Texts, Trigger, TriggerJob,
+    Budgets, BudgetsJob, Columns, Common, ModelFacts, Occasion, Strength, Texts, Trigger,
+    TriggerJob,
 };
-use epitome_types::{Budget, Cause, ContentId, Entry, Plan, Role, Unit};
+use epitome_types::{Budget, Cause, ContentId, Entry, EntryKey, Plan, Role, Unit};
 use epitome_wire::Document;
 
 use crate::builder::Builder;
@@ -67,11 +68,12 @@ impl Decided {
             summarizers,
             standing: Plan::default(),
             checkpoints: Vec::new(),
-            columns: facts::columns(single.thread, &single.view(), single.tokens, &[]),
+            columns: single.columns(),
             cause: self.cause,
             target: self.target,
             most: self.most(),
             floor: single.floor(),
+            mark: None,
         }
     }
 }
@@ -117,6 +119,12 @@ impl Single<'_> {
     }
 
     /// The conversation as it came.
+    /// Its messages, as policies are told of them.
+    fn columns(&self) -> Columns {
+        let keys: Vec<_> = self.thread.entries().iter().map(EntryKey::of).collect();
+        facts::columns(self.thread, &self.view(), self.tokens, &[], &keys)
+    }
+
     pub(crate) fn view(&self) -> View<'_> {
         identity(self.thread)
     }
@@ -138,11 +146,15 @@ impl Single<'_> {
             budgets: budgets.clone(),
             cache: Meter::default().look(total, true, budgets, prices),
             stalled: None,
+            answered: facts::answered(self.thread, self.thread.entries()),
+            asked: None,
+            mark: None,
         };
         let (cause, target) = match council.ask(&mut job, |rest, job| rest.trigger(job)).await {
             Some(Trigger::Compress(due)) => match due.level {
                 Strength::Soft => (Cause::Soft, due.target),
                 Strength::Hard => (Cause::Hard, due.target),
+                Strength::Asked => (Cause::Manual, due.target),
             },
             _ if total > held.hard => (Cause::Hard, None),
             _ => return None,

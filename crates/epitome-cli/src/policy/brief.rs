@@ -153,6 +153,9 @@ mod tests {
             budgets: Default::default(),
             cache: Default::default(),
             stalled: None,
+            answered: Vec::new(),
+            asked: None,
+            mark: None,
         };
         let brief = words(&Value::Object(job(&Job::Trigger(&trigger))));
         assert!(

@@ -107,6 +107,11 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::ToolResultDigested { entry, tool, .. } => {
             (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
         }
+        Happened::WatermarkMoved { entry, tool, blocks, saved } => {
+            let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
+            let moved = format!("watermark at {entry} of {tool}");
+            (AnsiColor::Green, format!("{moved}: {blocks} blocks left, {saved} tokens saved"))
+        }
         Happened::Branched { at } => {
             (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
         }

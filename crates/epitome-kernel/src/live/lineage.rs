@@ -246,7 +246,8 @@ fn touched(plan: &Plan) -> BTreeSet<EntryId> {
     let of = |op: &Op| match op {
         Op::Replace { part, .. } => vec![part.entry],
         Op::Drop { entries } => entries.clone(),
-        Op::Insert { after, .. } => after.iter().copied().collect(),
+        Op::Strip { parts } => parts.iter().map(|part| part.entry).collect(),
+        Op::Insert { after, .. } | Op::State { after, .. } => after.iter().copied().collect(),
         Op::Summarize(checkpoint) => checkpoint.covers.clone(),
     };
     plan.ops.iter().flat_map(of).collect()
@@ -255,10 +256,11 @@ fn touched(plan: &Plan) -> BTreeSet<EntryId> {
 /// A plan with all its entries moved by so many places.
 fn moved(plan: &Plan, by: i64) -> Plan {
     let place = |id: EntryId| EntryId((i64::from(id.0) + by) as u32);
+    let part = |part: PartId| PartId { entry: place(part.entry), ..part };
     let op = |op: &Op| match op.clone() {
-        Op::Replace { part, with, how } => {
-            Op::Replace { part: PartId { entry: place(part.entry), ..part }, with, how }
-        }
+        Op::Replace { part: of, with, how } => Op::Replace { part: part(of), with, how },
+        Op::Strip { parts } => Op::Strip { parts: parts.into_iter().map(part).collect() },
+        Op::State { after, text } => Op::State { after: after.map(place), text },
         Op::Drop { entries } => Op::Drop { entries: entries.into_iter().map(place).collect() },
         Op::Insert { after, role, text } => Op::Insert { after: after.map(place), role, text },
         Op::Summarize(mut checkpoint) => {

@@ -55,6 +55,9 @@ pub(crate) fn trigger_job() -> TriggerJob {
         cache: Cache::default(),
         stalled: None,
         replied: false,
+        answered: Vec::new(),
+        asked: None,
+        mark: None,
     }
 }
 
@@ -68,6 +71,8 @@ pub(crate) fn plan_job(entries: Columns, texts: &dyn Texts) -> PlanJob<'_> {
         floor: 100,
         budgets: Budgets::default(),
         cause: Cause::Soft,
+        mark: None,
+        mark_lost: false,
         texts,
     }
 }

@@ -9,11 +9,11 @@ mod wish;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use epitome_kernel::types::hook::{Ageing, Orders};
+use epitome_kernel::types::hook::{Ageing, Order, Orders};
 use epitome_kernel::types::{
     Budget, ContentId, Entry, EntryId, Happened, Level, Op, Passage, Plan, Summary, Unit,
 };
-use epitome_kernel::{Counter, Gauge, Sizes, SummaryError, Thread, apply, rewrite};
+use epitome_kernel::{Counter, Gauge, Sizes, SummaryError, Thread, apply, rewrite, strip};
 
 use self::wish::{What, Wish};
 use crate::ask::{Ask, Step, Wanted};
@@ -23,6 +23,7 @@ use crate::lines::account;
 use crate::options::CompressOptions;
 use crate::order::OrderError;
 use crate::outcome::{Made, Outcome};
+use crate::state;
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -78,7 +79,7 @@ impl<'t> Assembly<'t> {
             options,
             tokens: Sizes::of(thread.entries(), gauge, options.envelope.tokens),
             budget,
-            standing: standing.ops,
+            standing: standing.ops.into_iter().filter(|op| !is_state(op)).collect(),
             ops: Vec::new(),
             cuts: Vec::new(),
             wishes: VecDeque::new(),
@@ -93,7 +94,10 @@ impl<'t> Assembly<'t> {
             warnings: Vec::new(),
             reason: orders.reason.clone(),
         };
-        orders.ops.iter().try_for_each(|order| assembly.take(order))?;
+        // What is covered by then is passed over.
+        let last = |order: &&Order| matches!(order, Order::Strip(_));
+        let (strips, others): (Vec<_>, Vec<_>) = orders.ops.iter().partition(last);
+        others.into_iter().chain(strips).try_for_each(|order| assembly.take(order))?;
         Ok(assembly)
     }
 
@@ -139,13 +143,14 @@ impl<'t> Assembly<'t> {
     fn kept(&self, wish: &Wish) -> Vec<Entry> {
         let entries = self.thread.entries().iter();
         if let What::Digest(_) = wish.what {
-            return entries.filter(|one| self.thread.pinned(one.id).is_some()).cloned().collect();
+            let pinned = entries.filter(|one| self.thread.pinned(one.id).is_some()).cloned();
+            return pinned.chain(state::entry(self.thread, self.options)).collect();
         }
         let ops = || self.standing.iter().chain(&self.ops);
         let gone = ops().flat_map(|op| match op {
             Op::Summarize(one) => &one.covers[..],
             Op::Drop { entries } => entries,
-            Op::Replace { .. } | Op::Insert { .. } => &[],
+            _ => &[],
         });
         let gone: BTreeSet<_> = gone.chain(self.wishes.iter().flat_map(Wish::covers)).collect();
         let mut kept: Vec<_> = entries.filter(|entry| !gone.contains(&entry.id)).cloned().collect();
@@ -158,6 +163,16 @@ impl<'t> Assembly<'t> {
                 rewrite(&mut kept[at], part, with);
             }
         }
+        for op in ops() {
+            let Op::Strip { parts } = op else { continue };
+            for parts in parts.chunk_by(|one, next| one.entry == next.entry) {
+                if let Ok(at) = kept.binary_search_by_key(&parts[0].entry, |entry| entry.id) {
+                    let gone: Vec<_> = parts.iter().map(|part| part.part).collect();
+                    strip(&mut kept[at], &gone);
+                }
+            }
+        }
+        kept.extend(state::entry(self.thread, self.options));
         kept
     }
 
@@ -196,6 +211,7 @@ impl<'t> Assembly<'t> {
         if ops.is_empty() {
             return Outcome::NothingToDo { size: self.tokens.total() };
         }
+        ops.extend(state::op(self.thread, self.options, &ops));
         ops.sort_by_key(place);
         let reason = self.reason.take().unwrap_or_else(|| "a policy ordered it".to_owned());
         let plan = Plan { ops, reason };
@@ -266,12 +282,18 @@ impl<'t> Machine<'t> for Assembly<'t> {
     }
 }
 
+/// Whether an op states the work; a new plan states it anew.
+fn is_state(op: &Op) -> bool {
+    matches!(op, Op::State { .. })
+}
+
 /// Where an op stands in the conversation.
 fn place(op: &Op) -> EntryId {
     let first = match op {
         Op::Replace { part, .. } => Some(part.entry),
         Op::Drop { entries } => entries.first().copied(),
-        Op::Insert { after, .. } => *after,
+        Op::Strip { parts } => parts.first().map(|part| part.entry),
+        Op::Insert { after, .. } | Op::State { after, .. } => *after,
         Op::Summarize(checkpoint) => checkpoint.covers.first().copied(),
     };
     first.unwrap_or(EntryId(0))

@@ -35,9 +35,13 @@ impl Assembly<'_> {
             Order::Drop(one) => {
                 let entries = self.entries(&one.entries)?;
                 if !entries.is_empty() {
-                    self.displace(|op| lies_within(op, &entries));
+                    self.vacate(&entries);
                     self.ops.push(Op::Drop { entries });
                 }
+            }
+            Order::Strip(one) => {
+                let entries = self.entries(&one.entries)?;
+                self.strip(&entries);
             }
             Order::Insert(one) => {
                 let after = match one.after {
@@ -68,9 +72,96 @@ impl Assembly<'_> {
         self.standing.extract_if(.., |op| leaves(op)).collect()
     }
 
+    /// Takes what is done to entries out of what is in force. Of calls and results, and of entries
+    /// without a substitute, those are meant that are among them, whatever else one op names.
+    fn vacate(&mut self, entries: &[EntryId]) -> Vec<Op> {
+        let is_in = |id: &EntryId| entries.binary_search(id).is_ok();
+        let mut was = self.displace(|op| lies_within(op, entries));
+        for op in &mut self.standing {
+            match op {
+                Op::Drop { entries } => {
+                    let gone: Vec<_> = entries.extract_if(.., |id| is_in(id)).collect();
+                    was.extend((!gone.is_empty()).then_some(Op::Drop { entries: gone }));
+                }
+                Op::Strip { parts } => {
+                    let gone: Vec<_> = parts.extract_if(.., |part| is_in(&part.entry)).collect();
+                    was.extend((!gone.is_empty()).then_some(Op::Strip { parts: gone }));
+                }
+                _ => {}
+            }
+        }
+        was
+    }
+
+    /// Takes calls and results out of whole exchanges. With what left before they become one op of
+    /// either kind; what stands in the place of a result that leaves goes with it.
+    fn strip(&mut self, entries: &[EntryId]) {
+        let leaves = |op: &mut Op| matches!(op, Op::Drop { .. } | Op::Strip { .. });
+        let was: Vec<_> = self.standing.extract_if(.., leaves).collect();
+        let was = was.into_iter().chain(self.ops.extract_if(.., leaves));
+        let (mut gone, mut parts) = (BTreeSet::new(), BTreeSet::new());
+        for op in was {
+            match op {
+                Op::Drop { entries } => gone.extend(entries),
+                Op::Strip { parts: before } => parts.extend(before),
+                _ => {}
+            }
+        }
+        let mut past = 0;
+        for &entry in entries {
+            let exchange = self.thread.exchange_of(entry);
+            let run = &exchange.entries;
+            if run.start < past {
+                continue;
+            }
+            past = run.end;
+            let mut whole = run.clone().map(|place| EntryId(place as u32));
+            if self.is_covered(entry) || whole.all(|id| gone.contains(&id)) {
+                continue;
+            }
+            if let Some(stripped) = self.thread.stripped(exchange) {
+                parts.extend(stripped.parts);
+                gone.extend(stripped.entries);
+            }
+        }
+        let outer = |part: &PartId| {
+            let within = self.thread.part(*part).and_then(|it| it.within);
+            PartId { part: within.unwrap_or(part.part), ..*part }
+        };
+        let left = |part: &PartId| gone.contains(&part.entry) || parts.contains(&outer(part));
+        self.standing.retain(|op| !matches!(op, Op::Replace { part, .. } if left(part)));
+        if !gone.is_empty() {
+            self.ops.push(Op::Drop { entries: gone.into_iter().collect() });
+        }
+        if !parts.is_empty() {
+            self.ops.push(Op::Strip { parts: parts.into_iter().collect() });
+        }
+    }
+
+    /// Whether a checkpoint stands for an entry, or will.
+    fn is_covered(&self, entry: EntryId) -> bool {
+        let standing = self.standing.iter().filter_map(|op| match op {
+            Op::Summarize(one) => Some(&one.covers[..]),
+            _ => None,
+        });
+        let mut covers = standing.chain(self.wishes.iter().map(Wish::covers));
+        covers.any(|covers| covers.binary_search(&entry).is_ok())
+    }
+
+    /// Whether a part has left a message that stays.
+    fn has_left(&self, part: PartId) -> bool {
+        self.standing.iter().any(|op| match op {
+            Op::Strip { parts } => {
+                let gone = parts.iter().filter(|one| one.entry == part.entry);
+                gone.flat_map(|&one| self.thread.with_inner(one)).any(|one| one == part)
+            }
+            _ => false,
+        })
+    }
+
     /// Wishes for a checkpoint of entries, and of the checkpoints that stand for some of them.
     fn cover(&mut self, covers: Vec<EntryId>, level: Level, most: u64) {
-        let was = self.displace(|op| lies_within(op, &covers));
+        let was = self.vacate(&covers);
         self.wish_for(covers, level, most, was);
     }
 
@@ -83,7 +174,8 @@ impl Assembly<'_> {
             return;
         }
         let is_note = |op: &Op| matches!(op, Op::Insert { .. });
-        let was = self.displace(|op| is_note(op) || lies_within(op, &covers));
+        let mut was = self.displace(is_note);
+        was.extend(self.vacate(&covers));
         self.wish_for(covers, Level::Merged, most, was);
     }
 
@@ -114,7 +206,11 @@ impl Assembly<'_> {
                 Op::Replace { part, with, .. } => {
                     spared += self.tokens.part(*part).saturating_sub(gauge.size(with));
                 }
-                Op::Insert { .. } => {}
+                Op::Strip { parts } => {
+                    let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
+                    spared += gone.map(|part| self.tokens.part(part)).sum::<u64>();
+                }
+                Op::Insert { .. } | Op::State { .. } => {}
             }
         }
         (self.tokens.sum(whole) + checkpoints).saturating_sub(spared)
@@ -175,7 +271,8 @@ impl Assembly<'_> {
 
     fn replace(&mut self, order: &Replace) -> Result<(), OrderError> {
         let entry = self.entry(order.entry)?;
-        let parts: Vec<_> = rewritable(self.thread, entry).collect();
+        let parts = rewritable(self.thread, entry).filter(|&part| !self.has_left(part));
+        let parts: Vec<_> = parts.collect();
         let how = match order.how {
             Shortened::Digest => How::Digest,
             Shortened::Offload => How::Offload,
@@ -230,7 +327,8 @@ fn lies_within(op: &Op, entries: &[EntryId]) -> bool {
         Op::Replace { part, .. } => is_in(&part.entry),
         Op::Drop { entries } => entries.iter().all(is_in),
         Op::Summarize(one) => one.covers.iter().all(is_in),
-        Op::Insert { .. } => false,
+        Op::Strip { parts } => parts.iter().all(|part| is_in(&part.entry)),
+        Op::Insert { .. } | Op::State { .. } => false,
     }
 }
 

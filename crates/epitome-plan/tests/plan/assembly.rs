@@ -19,7 +19,7 @@ use crate::help::{
 pub(crate) const PLENTY: u64 = 1 << 20;
 
 pub(crate) fn ordered(ops: Vec<Order>) -> Orders {
-    Orders { ops, snapshot: None, reason: None }
+    Orders { ops, ..Orders::default() }
 }
 
 /// The places of the entries from one id up to another, which is not among them.

@@ -1,5 +1,7 @@
 //! What the tests share: sizes, options, and what must hold of every view.
 
+use std::collections::BTreeSet;
+
 use epitome_kernel::types::{
     Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Style, Unit,
 };
@@ -46,6 +48,7 @@ pub(crate) fn options() -> CompressOptions {
             stub: "[{call}: {tokens} tokens, {id}]".to_owned(),
             line_chars: 60,
         },
+        state: None,
         envelope: Envelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
@@ -104,10 +107,23 @@ pub(crate) fn texts(view: &View<'_>) -> Vec<String> {
 pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
     for exchange in thread.exchanges() {
         let first = view.keeps(EntryId(exchange.entries.start as u32));
-        let whole = exchange.entries.clone().all(|at| view.keeps(EntryId(at as u32)) == first);
-        assert!(whole, "torn: {exchange:?}");
+        let mut ids = exchange.entries.clone().map(|at| EntryId(at as u32));
+        if ids.clone().all(|id| view.keeps(id) == first) {
+            continue;
+        }
+        let talk = |part: &Part| {
+            let said = matches!(&part.body, Body::Text(text) if !text.is_empty());
+            part.within.is_none() && (said || matches!(part.body, Body::Image(_)))
+        };
+        let silent = |id| !thread.entry(id).expect("an entry").parts.iter().any(talk);
+        assert!(ids.all(|id| view.keeps(id) || silent(id)), "torn: {exchange:?}");
     }
     let entries = view.entries();
+    let [called, answered] = linked(thread.entries());
+    let [sent_calls, sent_results] = linked(&entries);
+    for id in called.intersection(&answered) {
+        assert_eq!(sent_calls.contains(id), sent_results.contains(id), "{id} is parted");
+    }
     for entry in thread.entries() {
         let Some(pin) = thread.pinned(entry.id) else { continue };
         assert!(view.keeps(entry.id), "{} was pinned: {pin:?}", entry.id);
@@ -126,9 +142,28 @@ pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
     let order: Vec<_> = thread.entries().iter().filter(|entry| view.keeps(entry.id)).collect();
     let mut rest = entries.iter();
     for entry in order {
-        let place = |other: &Entry| other.role == entry.role && calls(other) == calls(entry);
+        let among = |few: Vec<&str>, all: Vec<&str>| few.iter().all(|id| all.contains(id));
+        let place = |other: &Entry| other.role == entry.role && among(calls(other), calls(entry));
         assert!(rest.any(place), "{} is out of order", entry.id);
     }
+}
+
+/// The ids of calls, and of those that are answered.
+pub(crate) fn linked(entries: &[Entry]) -> [BTreeSet<String>; 2] {
+    let mut linked = [BTreeSet::new(), BTreeSet::new()];
+    for part in entries.iter().flat_map(|entry| &entry.parts) {
+        let [calls, results] = &mut linked;
+        match &part.body {
+            Body::Call(call) => drop(calls.insert(call.id.clone())),
+            Body::Result(result) => drop(results.insert(result.call.clone())),
+            Body::Opaque(opaque) => {
+                calls.extend(opaque.calls.clone());
+                results.extend(opaque.answers.clone());
+            }
+            _ => {}
+        }
+    }
+    linked
 }
 
 fn is_result(part: &Part) -> bool {
@@ -139,6 +174,8 @@ fn calls(entry: &Entry) -> Vec<&str> {
     entry.calls().map(|call| &*call.id).chain(entry.results().map(|result| &*result.call)).collect()
 }
 
+const GONE: &str = "gone";
+
 /// Applies edits to entries by the letter of their documentation.
 fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
     let mut out: Vec<(Option<EntryId>, Entry)> =
@@ -146,7 +183,14 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
     for edit in edits {
         match edit {
             Edit::RemoveEntry(id) => out.retain(|(own, _)| *own != Some(*id)),
-            Edit::RemovePart(_) => panic!("no op asks for that"),
+            Edit::RemovePart(part) => {
+                let entry = out.iter_mut().find(|(own, _)| *own == Some(part.entry));
+                let parts = &mut entry.expect("a kept entry").1.parts;
+                // Marked here, so that what comes after it keeps its number for now.
+                parts[part.part as usize].known_as = Some(GONE.to_owned());
+                let inner = parts.iter_mut().filter(|inner| inner.within == Some(part.part));
+                inner.for_each(|inner| inner.known_as = Some(GONE.to_owned()));
+            }
             Edit::SetText { part, text } => {
                 let entry = out.iter_mut().find(|(own, _)| *own == Some(part.entry));
                 set(&mut entry.expect("a kept entry").1, *part, text);
@@ -169,10 +213,20 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
             }
         }
     }
+    out.iter_mut().for_each(|(_, entry)| without_gone(&mut entry.parts));
     out.into_iter()
         .zip(0..)
         .map(|((_, entry), place)| Entry { id: EntryId(place), ..entry })
         .collect()
+}
+
+fn without_gone(parts: &mut Vec<Part>) {
+    while let Some(at) = parts.iter().position(|part| part.known_as.as_deref() == Some(GONE)) {
+        parts.remove(at);
+        for part in parts.iter_mut() {
+            part.within = part.within.map(|outer| outer - u32::from(outer > at as u32));
+        }
+    }
 }
 
 fn set(entry: &mut Entry, part: PartId, text: &str) {
@@ -191,6 +245,12 @@ pub(crate) fn assert_recorded(thread: &Thread, done: &Compressed<'_>) {
         assert!(entry.texts().all(has), "{} left unrecorded", entry.id);
     }
     for op in &done.plan.ops {
+        if let Op::Strip { parts } = op {
+            for part in parts.iter().flat_map(|&part| thread.with_inner(part)) {
+                let text = thread.part(part).and_then(Part::text).unwrap_or_default();
+                assert!(has(text), "{part:?} left unrecorded");
+            }
+        }
         let Op::Replace { part, .. } = op else { continue };
         let text = thread.part(*part).and_then(Part::text).expect("a text");
         assert!(has(text), "{part:?} was shortened unrecorded");

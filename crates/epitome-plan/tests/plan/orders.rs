@@ -2,9 +2,9 @@
 
 use epitome_kernel::types::hook::{
     AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, Order, Place, Replace, Rollover,
-    Summarize,
+    Strip, Summarize,
 };
-use epitome_kernel::types::{EntryId, Op, Plan, Role, SummaryKind, Unit};
+use epitome_kernel::types::{EntryId, Op, PartId, Plan, Role, SummaryKind, Unit};
 use epitome_kernel::{Sizes, Summarizer, Thread};
 use epitome_plan::{Assembly, CompressOptions, Outcome, assemble};
 use epitome_testkit::{FixedCounter, ScriptedSummarizer, conversation, now};
@@ -33,7 +33,7 @@ struct Raw {
 
 fn raw() -> impl Strategy<Value = Raw> {
     let how = select(vec![Shortened::Digest, Shortened::Offload, Shortened::Mask, Shortened::Cut]);
-    (0..9_u8, any::<Index>(), 1..8_usize, 0..250_u64, how, prop::bool::weighted(0.05)).prop_map(
+    (0..11_u8, any::<Index>(), 1..8_usize, 0..250_u64, how, prop::bool::weighted(0.05)).prop_map(
         |(kind, at, length, target, how, wild)| Raw { kind, at, length, target, how, wild },
     )
 }
@@ -72,6 +72,7 @@ impl Raw {
                 let after = Place(if self.wild { at as u32 } else { last });
                 Order::Insert(Insert { after, role, text: "a note".to_owned() })
             }
+            8 | 9 => Order::Strip(Strip { entries: self.run(thread) }),
             _ if self.length == 1 => Order::Rollover(Rollover { target }),
             _ => return None,
         })
@@ -97,16 +98,28 @@ fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[Order]) -> bool {
         ops.iter().any(|other| match other {
             Op::Summarize(one) => one.covers.contains(id),
             Op::Drop { entries } => entries.contains(id),
-            Op::Replace { .. } | Op::Insert { .. } => false,
+            _ => false,
         })
     };
     ops.contains(op)
         || match op {
             Op::Summarize(one) => one.covers.iter().all(taken),
             Op::Drop { entries } => entries.iter().all(taken),
+            Op::Strip { parts } => {
+                let strips = |other: &Op, part: &PartId| matches!(other, Op::Strip { parts } if parts.contains(part));
+                let gone = |part: &PartId| {
+                    taken(&part.entry) || ops.iter().any(|other| strips(other, part))
+                };
+                parts.iter().all(gone)
+            }
+            Op::State { .. } => true,
             Op::Replace { part, .. } => {
                 let anew = |other: &Op| matches!(other, Op::Replace { part: of, .. } if of == part);
-                taken(&part.entry) || ops.iter().any(anew)
+                let within = thread.part(*part).and_then(|it| it.within);
+                let outer = PartId { part: within.unwrap_or(part.part), ..*part };
+                let strips =
+                    |other: &Op| matches!(other, Op::Strip { parts } if parts.contains(&outer));
+                taken(&part.entry) || ops.iter().any(anew) || ops.iter().any(strips)
             }
             Op::Insert { .. } => {
                 let free = |id: &EntryId| thread.pinned(*id).is_none();
@@ -224,7 +237,7 @@ proptest! {
         at in any::<Index>(),
         length in 1..8_usize,
         target in 0..250_u64,
-        kind in prop::sample::select(vec![0_u8, 2, 3, 7]),
+        kind in prop::sample::select(vec![0_u8, 2, 3, 7, 8]),
         how in Just(Shortened::Cut),
     ) {
         let (thread, options) = (Thread::new(entries, &[]), options());

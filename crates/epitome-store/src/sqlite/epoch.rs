@@ -57,9 +57,9 @@ pub(crate) fn add(
 pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
     plan.ops.iter_mut().filter_map(|op| match op {
         Op::Replace { with, .. } => Some(with),
-        Op::Insert { text, .. } => Some(text),
+        Op::Insert { text, .. } | Op::State { text, .. } => Some(text),
         Op::Summarize(checkpoint) => Some(&mut checkpoint.text),
-        Op::Drop { .. } => None,
+        Op::Drop { .. } | Op::Strip { .. } => None,
     })
 }
 

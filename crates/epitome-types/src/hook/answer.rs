@@ -89,6 +89,8 @@ words! {
         Soft = "soft",
         /// The window forces it.
         Hard = "hard",
+        /// The user or the agent asked for it: it is made however little it frees.
+        Asked = "asked",
     }
 }
 

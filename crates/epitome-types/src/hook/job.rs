@@ -164,6 +164,12 @@ table! {
         pub cache: Cache,
         /// The size at which a compression brought too little, until one brings enough.
         pub stalled: Option<u64>,
+        /// The tools whose results this request brings for the first time.
+        pub answered: Vec<String>,
+        /// Who asked for a compression since the last request: a tool's name, or `user`.
+        pub asked: Option<String>,
+        /// The message that holds the recorded watermark, where it is in this history.
+        pub mark: Option<Place>,
     }
 }
 
@@ -189,6 +195,10 @@ table! {
         pub pinned: Vec<bool>,
         /// Whether they call tools or answer a call.
         pub tools: Vec<bool>,
+        /// The tools that they call or answer, in order.
+        pub names: Vec<Vec<String>>,
+        /// What they are known by, whatever their place: the same text in every history.
+        pub key: Vec<String>,
         /// Places in `checkpoints` of those that stand for them, 0 where none does.
         pub checkpoint: Vec<u32>,
     }
@@ -239,6 +249,10 @@ table! {
         pub budgets: Budgets,
         /// Why it is made.
         pub cause: Cause,
+        /// The message that holds the recorded watermark, where it is in this history.
+        pub mark: Option<Place>,
+        /// Whether a watermark is recorded that is not in this history.
+        pub mark_lost: bool,
     }
     beside {
         /// What the messages say.
@@ -353,6 +367,8 @@ words! {
         Reference = "reference",
         /// The line that stands for a tool exchange.
         Stub = "stub",
+        /// The line that opens the state of the work.
+        State = "state",
     }
 }
 

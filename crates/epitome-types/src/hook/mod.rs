@@ -20,7 +20,7 @@ pub use job::{
 };
 pub use order::{
     AgeOrder, Drop, Fit, FoldUser, How, Insert, Merge, Order, Orders, PinOrder, Place, Replace,
-    Rollover, Summarize, Warn,
+    Rollover, Strip, Summarize, Warn,
 };
 pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};
 pub(crate) use shape::{table, words};

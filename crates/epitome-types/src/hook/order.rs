@@ -139,6 +139,17 @@ table! {
 }
 
 table! {
+    /// Takes tool calls and their results out; what else the messages say stays, word for word. A
+    /// message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched
+    /// stay as they are, and so does what left already.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Strip {
+        /// The messages; each stands for its whole exchange.
+        pub entries: Vec<Place>,
+    }
+}
+
+table! {
     /// Puts a new message behind another.
     #[derive(Deserialize, PartialEq)]
     pub struct Insert {
@@ -196,6 +207,8 @@ pub enum Order {
     Replace(Replace),
     /// Takes messages out.
     Drop(Drop),
+    /// Takes tool calls and results out of messages.
+    Strip(Strip),
     /// Adds a message.
     Insert(Insert),
     /// Starts over.
@@ -214,6 +227,7 @@ const ORDERS: &[(&str, &TableShape)] = &[
     ("fold_user", FoldUser::TABLE),
     ("replace", Replace::TABLE),
     ("drop", Drop::TABLE),
+    ("strip", Strip::TABLE),
     ("insert", Insert::TABLE),
     ("rollover", Rollover::TABLE),
     ("pin", PinOrder::TABLE),
@@ -226,7 +240,7 @@ impl Shaped for Order {
 
 table! {
     /// What is done about a prompt.
-    #[derive(Deserialize, PartialEq)]
+    #[derive(Default, Deserialize, PartialEq)]
     pub struct Orders {
         /// The operations; no message is touched by two of them. None where there is nothing to
         /// compress: then nobody else is asked.
@@ -235,6 +249,8 @@ table! {
         pub snapshot: Option<bool>,
         /// Why, in a few words for people.
         pub reason: Option<String>,
+        /// The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
+        pub mark: Option<Place>,
     }
 }
 
@@ -253,6 +269,7 @@ mod tests {
             Order::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
             Order::Replace(Replace { entry: Place(1), how: How::Digest, with: None, target: None }),
             Order::Drop(Drop { entries: Vec::new() }),
+            Order::Strip(Strip { entries: Vec::new() }),
             Order::Insert(Insert { after: Place(1), role: Role::User, text: String::new() }),
             Order::Rollover(Rollover { target: 1 }),
             Order::Pin(PinOrder { entries: Vec::new() }),

@@ -37,7 +37,7 @@ pub struct Diff {
 /// One thing that was done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cut {
-    /// What: `summarize`, `drop`, `insert`, or how a text was made smaller.
+    /// What: `summarize`, `drop`, `strip`, `insert`, `state`, or how a text was made smaller.
     pub how: &'static str,
     /// What was there.
     pub entries: Vec<CutEntry>,
@@ -101,6 +101,7 @@ impl Keeper {
         let desk = Desk {
             history: &history,
             said: &said,
+            thread: &thread,
             rewrites: &rewrites,
             names,
             sizes,
@@ -146,9 +147,11 @@ fn put(entries: &mut [Entry], part: PartId, with: &str) {
 struct Desk<'a> {
     history: &'a History,
     said: &'a [Entry],
+    /// The history as it is sent before any epoch.
+    thread: &'a Thread,
     rewrites: &'a [(PartId, Rewrite)],
     names: Names,
-    /// Of the history as it is sent before any epoch.
+    /// Of the thread.
     sizes: Sizes<'a>,
     counter: &'a dyn Counter,
 }
@@ -157,7 +160,7 @@ impl Desk<'_> {
     /// What was made smaller on arrival and is sent so, each with its place.
     fn arrivals(&self, view: Option<&View<'_>>, policy: &str) -> Vec<(PartId, Cut)> {
         let here = |part: PartId| {
-            view.is_none_or(|view| view.keeps(part.entry) && !view.rewrites_part(part))
+            view.is_none_or(|view| view.keeps(part.entry) && !view.changes_part(part))
         };
         let standing = self.rewrites.iter().filter(|(part, _)| here(*part));
         let cut = |(part, rewrite): &(PartId, Rewrite)| {
@@ -214,6 +217,20 @@ impl Desk<'_> {
                 cut.recall = Some(id.short());
                 return (part, cut);
             }
+            Op::Strip { parts } => {
+                cut.how = "strip";
+                let here = |part: &PartId| PartId { entry: moved(part.entry), ..*part };
+                let parts: Vec<_> = parts.iter().map(here).collect();
+                let parts = parts.chunk_by(|one, next| one.entry == next.entry);
+                cut.entries = parts.filter_map(|parts| self.stripped(parts)).collect();
+            }
+            Op::State { after, text } => {
+                cut.how = "state";
+                cut.tokens[1] = self.counter.count(text) + self.counter.message();
+                cut.now = Some(opening(text, QUOTED));
+                let place = after.map_or(EntryId(0), &moved);
+                return (PartId { entry: place, part: u32::MAX }, cut);
+            }
             Op::Drop { entries } => {
                 cut.entries = entries.iter().filter_map(|&id| self.entry(moved(id))).collect();
             }
@@ -240,7 +257,8 @@ impl Desk<'_> {
         let first = match op {
             Op::Drop { entries } => entries.first(),
             Op::Summarize(checkpoint) => checkpoint.covers.first(),
-            Op::Replace { .. } | Op::Insert { .. } => None,
+            Op::Strip { parts } => parts.first().map(|part| &part.entry),
+            Op::Replace { .. } | Op::Insert { .. } | Op::State { .. } => None,
         };
         let entry = first.map_or(EntryId(0), |&id| moved(id));
         (PartId { entry, part: 0 }, cut)
@@ -265,6 +283,13 @@ impl Desk<'_> {
             text: words(entry, QUOTED),
             recall: there.then(|| text.short()),
         })
+    }
+
+    /// An entry of which parts left.
+    fn stripped(&self, parts: &[PartId]) -> Option<CutEntry> {
+        let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
+        let tokens = gone.map(|part| self.sizes.part(part)).sum();
+        Some(CutEntry { tokens, ..self.entry(parts.first()?.entry)? })
     }
 
     /// An entry of which a part is smaller.

@@ -241,6 +241,7 @@ impl Profile {
                 stub: words.stub.clone(),
                 line_chars: compress.line_chars,
             },
+            state: None,
             envelope,
             policy: self.name.clone(),
             hook: HOOK.to_owned(),

@@ -13,19 +13,24 @@ use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Budget, Cause, Classed, Entry, Epoch, Happened, MustKeep, OpReport, Recorded, Role, Skip, Unit,
+    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, MustKeep, OpReport, Recorded,
+    Role, Skip, Unit,
 };
 
 use super::Session;
 use super::events::Events;
 use super::ground::{Ground, Whole};
+use super::mark::Moved;
 use super::state::State;
 use super::tail::Tail;
 use crate::Error;
 use crate::council::Council;
-use crate::facts::{ThreadTexts, columns};
+use crate::facts::{ThreadTexts, answered, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
 use crate::target::Held;
+
+/// Who asks where the user does.
+const USER: &str = "user";
 
 /// What the policies said of a request before anything is decided.
 pub(crate) struct Brief {
@@ -60,6 +65,8 @@ pub(crate) struct Proposal {
     ops: Vec<OpReport>,
     /// What else happened with it.
     beside: Vec<Happened>,
+    /// Where the watermark moves, and who moves it.
+    moved: Option<(Moved, By)>,
     /// Whether a restore point is made, where a policy said so.
     snapshot: Option<bool>,
 }
@@ -96,15 +103,21 @@ impl Session {
             counter: tokens.gauge().counter,
             summarizers: &summarizers,
             standing: in_force.map(InForce::plan).unwrap_or_default(),
-            columns: columns(&thread, whole.view(), tokens, &checkpoints),
+            columns: columns(&thread, whole.view(), tokens, &checkpoints, &ground.incoming.keys),
             checkpoints,
             cause: due.cause,
             target: due.target,
             most: in_tokens(brief.held.hard),
             floor: ground.floor(),
+            mark: state.acts.as_ref().and_then(|acts| acts.mark(&ground.incoming.keys)),
         };
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;
+        let tools = |at: EntryId| planning.columns.names.get(at.index())?.last().cloned();
+        let (acts, keys) = (state.acts.as_ref(), &ground.incoming.keys);
+        let moved = Moved::to(orders.mark, acts, keys, tools);
+        let by = || By::Policy(policy.clone().unwrap_or_default());
+        let moved = moved.map(|moved| (moved, by()));
         let envelope = Envelope { tokens: ground.schemas, bytes: 0 };
         let back = self.back();
         let options = (self.settings.profile.compress(back, envelope), back);
@@ -120,9 +133,12 @@ impl Session {
                     let made = self.epoch(&compressed, ground, whole, due);
                     let Some(epoch) = made else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
+                    let views = [whole.view(), &compressed.view];
+                    let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
                     let snapshot = orders.snapshot;
                     let told = (snapshot, told.confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
+                    proposal.moved = moved;
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
                     return Ok(Some(proposal));
                 }
@@ -147,6 +163,10 @@ impl Session {
         };
         state.meter.stalled(size);
         events.add([size, size], Happened::CompressionSkipped { reason: skip });
+        if let Some((moved, by)) = moved {
+            events.add([size, size], moved.event());
+            state.doing.push((moved.act(), by));
+        }
         Ok(None)
     }
 
@@ -163,13 +183,18 @@ impl Session {
             return None;
         }
         let ([_, size], new) = (ground.size(), ground.tail.from(ground.incoming.sent));
+        let acts = state.acts.as_ref();
+        let pending = acts.and_then(|acts| acts.asked.clone());
+        let is_pending = pending.is_some();
+        let asked = self.asked.then(|| USER.to_owned()).or(pending);
+        let manual = asked.is_some().then_some(Cause::Manual);
         let prices = self.settings.profile.cache_prices();
         let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
         let mut job = TriggerJob {
             common: brief.common.clone(),
             cause: match self.told.refused {
                 Some(_) => Occasion::Overflow,
-                None if self.asked => Occasion::Manual,
+                None if asked.is_some() => Occasion::Manual,
                 None => Occasion::Turn,
             },
             replied: new.iter().any(|entry| entry.role == Role::Assistant),
@@ -177,13 +202,21 @@ impl Session {
             budgets: brief.budgets.clone(),
             cache,
             stalled: state.meter.stalled_at(),
+            answered: answered(&ground.tail.thread, new),
+            mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
+            asked,
         };
         let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
+        if is_pending {
+            let by = By::Policy(brief.council.chain.winner("trigger").unwrap_or_default());
+            state.doing.push((Act::Met, by));
+        }
         let (cause, target) = match said {
             Some(Trigger::Compress(due)) => {
                 let cause = match due.level {
                     Strength::Soft => Cause::Soft,
                     Strength::Hard => Cause::Hard,
+                    Strength::Asked => Cause::Manual,
                 };
                 (Some(cause), due.target)
             }
@@ -194,7 +227,6 @@ impl Session {
             Some(Trigger::Wait(_)) | None => (None, None),
         };
         let forced = (size > brief.held.hard).then_some(Cause::Hard);
-        let manual = self.asked.then_some(Cause::Manual);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
         cause.max(forced).max(manual).map(|cause| Due { cause, target })
     }
@@ -242,7 +274,8 @@ impl Session {
         self.redaction.plan(&mut epoch.plan);
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
-        Proposal { epoch, departure, ops: compressed.ops, beside: beside.collect(), snapshot }
+        let (ops, beside) = (compressed.ops, beside.collect());
+        Proposal { epoch, departure, ops, beside, moved: None, snapshot }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
@@ -255,7 +288,7 @@ impl Session {
         proposal: Proposal,
         events: &mut Events,
     ) -> Result<bool, Error> {
-        let Proposal { epoch, departure, ops, beside, snapshot } = proposal;
+        let Proposal { epoch, departure, ops, beside, moved, snapshot } = proposal;
         if snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
             self.snapshot_before(ground, whole, &epoch, events);
         }
@@ -287,6 +320,10 @@ impl Session {
             },
         );
         beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
+        if let Some((moved, by)) = moved {
+            events.add(epoch.tokens, moved.event());
+            state.doing.push((moved.act(), by));
+        }
         Arc::make_mut(&mut state.lineage).extend([Recorded { epoch, undone: false }]);
         Ok(true)
     }

@@ -109,9 +109,11 @@ impl Redaction {
     pub(crate) fn plan(&self, plan: &mut Plan) {
         for op in &mut plan.ops {
             match op {
-                Op::Replace { with: text, .. } | Op::Insert { text, .. } => self.redact(text),
+                Op::Replace { with: text, .. }
+                | Op::Insert { text, .. }
+                | Op::State { text, .. } => self.redact(text),
                 Op::Summarize(checkpoint) => self.redact(&mut checkpoint.text),
-                Op::Drop { .. } => {}
+                Op::Drop { .. } | Op::Strip { .. } => {}
             }
         }
     }

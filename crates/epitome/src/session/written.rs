@@ -23,7 +23,7 @@ impl Session {
         state: &State,
     ) -> Result<(Bytes, Memory), Error> {
         let (source, view) = (ground.source, whole.view());
-        let here = |part: PartId| view.keeps(part.entry) && !view.rewrites_part(part);
+        let here = |part: PartId| view.keeps(part.entry) && !view.changes_part(part);
         let arrived = state.arrived(0).filter(|(part, _)| here(*part));
         let mut edits: Vec<_> =
             arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();

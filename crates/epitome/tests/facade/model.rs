@@ -192,7 +192,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
             },
             _ => return Ok(None),
         };
-        Ok(Some(Answer::Plan(Orders { ops, snapshot: None, reason: None })))
+        Ok(Some(Answer::Plan(Orders { ops, ..Orders::default() })))
     });
     let long = "This is what was said, in so many words that it may be written smaller yet.";
     let model = ScriptedModel::saying(&[long, long, "Folded.", "Aged.", "Merged."]);

@@ -12,7 +12,7 @@ use epitome::{Answer, Job, Memory, Opinion, Rest};
 use crate::talk::{Talk, builder, errors, is_valid, names, text, texts, with};
 
 fn ordered(ops: Vec<Order>) -> Option<Answer> {
-    Some(Answer::Plan(Orders { ops, snapshot: None, reason: Some("it was time".to_owned()) }))
+    Some(Answer::Plan(Orders { ops, reason: Some("it was time".to_owned()), ..Orders::default() }))
 }
 
 fn places(from: u32, to: u32) -> Vec<Place> {

@@ -80,9 +80,18 @@ impl Jobs {
             "goals" => act(&Job::Goals(&GoalsJob { common, text: TEXT.to_owned() })),
             "trigger" => {
                 let (cause, cache) = (Occasion::Turn, Cache { warm: true, ..Cache::default() });
-                let (replied, floor, stalled) = (true, 1_500, None);
-                let job = TriggerJob { common, cause, replied, floor, budgets, cache, stalled };
-                act(&Job::Trigger(&job));
+                act(&Job::Trigger(&TriggerJob {
+                    common,
+                    cause,
+                    replied: true,
+                    floor: 1_500,
+                    budgets,
+                    cache,
+                    stalled: None,
+                    answered: vec!["read_file".to_owned()],
+                    asked: None,
+                    mark: None,
+                }));
             }
             "plan" => act(&Job::Plan(&PlanJob {
                 common,
@@ -93,6 +102,8 @@ impl Jobs {
                 floor: 1_500,
                 budgets,
                 cause: Cause::Soft,
+                mark: None,
+                mark_lost: false,
                 texts: &Same,
             })),
             "age" => act(&Job::Age(&AgeJob { common, checkpoints, budgets })),
@@ -139,6 +150,9 @@ fn columns() -> Columns {
         });
         columns.pinned.push(place == 0);
         columns.tools.push((1..3).contains(&(place % EXCHANGE)));
+        let calls = (1..3).contains(&(place % EXCHANGE));
+        columns.names.push(calls.then(|| "read_file".to_owned()).into_iter().collect());
+        columns.key.push(format!("{place:08x}"));
         columns.checkpoint.push(0);
     }
     columns

@@ -1,0 +1,171 @@
+//! What is left of an exchange when its tool calls and results leave and its talk stays.
+//!
+//! Invariant: a call and its result leave together or not at all (SPEC 2.4), no message is left
+//! with reasoning alone or at its end (hazard 7), and reasoning that stands alone leaves with all
+//! that it led to (hazard 5). Read by `check`, and by whoever makes plans.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use epitome_types::{Body, Entry, EntryId, Op, Part, PartId, Plan, Role};
+
+use crate::thread::{Exchange, Thread};
+
+/// What an exchange loses when its talk stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stripped {
+    /// Calls and results of messages that stay, in order.
+    pub parts: Vec<PartId>,
+    /// Messages that leave whole, in order: they say nothing else.
+    pub entries: Vec<EntryId>,
+}
+
+impl Thread {
+    /// What an exchange of this thread loses when its talk stays. `None` where there is nothing to
+    /// lose or nothing may be touched: it is pinned or holds the latest reasoning, a message would
+    /// end with reasoning, or the conversation would begin with another message.
+    pub fn stripped(&self, exchange: &Exchange) -> Option<Stripped> {
+        let mut gone = Gone::default();
+        for entry in &self.entries()[exchange.entries.clone()] {
+            if self.pinned(entry.id).is_some() || self.thinks_last(entry.id) {
+                return None;
+            }
+            let tools = tools(entry);
+            if tools.is_empty() {
+                continue;
+            }
+            match Rest::of(entry, &tools) {
+                Rest::Talk => gone.parts.extend(tools),
+                Rest::Reasoning => return None,
+                Rest::Nothing => drop(gone.entries.insert(entry.id)),
+            }
+        }
+        let opening = self.entries().iter().find(|entry| entry.role != Role::System)?;
+        let nothing = gone.parts.is_empty() && gone.entries.is_empty();
+        if nothing || gone.entries.contains(&opening.id) {
+            return None;
+        }
+        let alone = |place: &usize| led(self.entries(), *place).is_some_and(|led| gone.all(led));
+        let alone: Vec<_> = exchange.entries.clone().filter(alone).map(id).collect();
+        gone.entries.extend(alone);
+        let Gone { parts, entries } = gone;
+        Some(Stripped {
+            parts: parts.into_iter().collect(),
+            entries: entries.into_iter().collect(),
+        })
+    }
+}
+
+/// What a plan takes out and puts nothing in the place of.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    entries: BTreeSet<EntryId>,
+    parts: BTreeSet<PartId>,
+}
+
+impl Gone {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let mut gone = Self::default();
+        for op in &plan.ops {
+            match op {
+                Op::Drop { entries } => gone.entries.extend(entries),
+                Op::Strip { parts } => gone.parts.extend(parts),
+                _ => {}
+            }
+        }
+        gone
+    }
+
+    /// Whether an exchange leaves whole.
+    pub(crate) fn takes(&self, exchange: &Exchange) -> bool {
+        self.all(exchange.entries.clone())
+    }
+
+    /// Whether an exchange is torn: a call leaves without its result, reasoning without what it led
+    /// to, or a message with more than tools and reasoning in it.
+    pub(crate) fn tears(&self, thread: &Thread, exchange: &Exchange) -> bool {
+        let is_gone = |part: &PartId| self.has(part.entry) || self.parts.contains(part);
+        let parted = thread.links(exchange).any(|(result, call)| is_gone(result) != is_gone(call));
+        parted
+            || exchange.entries.clone().any(|place| {
+                let entry = &thread.entries()[place];
+                let led = led(thread.entries(), place);
+                match (self.has(entry.id), led) {
+                    (gone, Some(led)) => gone != self.all(led),
+                    (gone, None) => gone && Rest::of(entry, &tools(entry)) != Rest::Nothing,
+                }
+            })
+    }
+
+    /// What is left of a message that stays.
+    pub(crate) fn rest(&self, entry: &Entry) -> Rest {
+        let own = PartId { entry: entry.id, part: 0 }..=PartId { entry: entry.id, part: u32::MAX };
+        Rest::of(entry, &self.parts.range(own).copied().collect::<Vec<_>>())
+    }
+
+    fn has(&self, entry: EntryId) -> bool {
+        self.entries.contains(&entry)
+    }
+
+    fn all(&self, mut places: Range<usize>) -> bool {
+        places.all(|place| self.has(id(place)))
+    }
+}
+
+/// What is left of a message when parts of it have left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Something that is said, asked for or answered.
+    Talk,
+    /// That too, and reasoning at its end, which providers refuse.
+    Reasoning,
+    /// Reasoning at most.
+    Nothing,
+}
+
+impl Rest {
+    fn of(entry: &Entry, gone: &[PartId]) -> Self {
+        let stays = |(part, at): &(&Part, u32)| {
+            let own = part.within.is_none();
+            own && !gone.contains(&PartId { entry: entry.id, part: *at })
+        };
+        let left: Vec<_> = entry.parts.iter().zip(0..).filter(stays).collect();
+        let empty = |(part, _): &(&Part, u32)| match &part.body {
+            Body::Thinking(_) => true,
+            Body::Text(text) => text.trim().is_empty(),
+            _ => false,
+        };
+        // A message in the role of a tool is its result.
+        if left.iter().all(empty) || entry.role == Role::Tool && !gone.is_empty() {
+            return Self::Nothing;
+        }
+        match left.last() {
+            Some((Part { body: Body::Thinking(_), .. }, _)) => Self::Reasoning,
+            _ => Self::Talk,
+        }
+    }
+}
+
+/// The calls and results of a message.
+fn tools(entry: &Entry) -> Vec<PartId> {
+    let parts = (0..).zip(&entry.parts);
+    let tools = parts.filter(|(_, part)| part.within.is_none() && part.body.is_tool());
+    tools.map(|(part, _)| PartId { entry: entry.id, part }).collect()
+}
+
+/// Where an entry is reasoning that stands alone: the entries of the reply that it led to.
+fn led(entries: &[Entry], place: usize) -> Option<Range<usize>> {
+    let alone = |entry: &Entry| {
+        let mut bodies = entry.parts.iter().map(|part| &part.body);
+        !entry.parts.is_empty() && bodies.all(|body| matches!(body, Body::Thinking(_)))
+    };
+    entries.get(place).filter(|entry| alone(entry))?;
+    let start = place + entries[place..].iter().take_while(|entry| alone(entry)).count();
+    let reply = |entry: &&Entry| entry.role == Role::Assistant && !alone(entry);
+    let count = entries[start..].iter().take_while(reply).count();
+    (count > 0).then_some(start..start + count)
+}
+
+fn id(place: usize) -> EntryId {
+    EntryId(place as u32)
+}
