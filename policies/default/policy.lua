@@ -60,6 +60,8 @@ function policy.trigger(job)
   local size, bounds, cache = job.tokens.total, job.budgets, job.cache
   if size > bounds.hard then
     return { level = "hard", reason = "the window forces it" }
+  elseif job.asked then
+    return { level = "asked", reason = "asked for by " .. job.asked }
   elseif size < bounds.soft or is_resting(job) then
     return false
   end

@@ -116,6 +116,7 @@ impl Policy for Builtin {
         let due = |level| Trigger::Compress(Due { level, target: None, reason: None });
         Ok(Some(match () {
             () if bounds.hard.is_some_and(|hard| tokens > hard) => due(Strength::Hard),
+            () if job.asked.is_some() => due(Strength::Asked),
             () if bounds.soft.is_none_or(|soft| tokens < soft) => Trigger::Wait(false),
             () if job.cache.forgone < job.cache.rewrite_cost => Trigger::Wait(false),
             () if self.rests(job) => Trigger::Wait(false),

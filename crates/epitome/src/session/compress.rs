@@ -47,14 +47,15 @@ pub(crate) struct Due {
     cause: Cause,
     /// The size to come to, in tokens.
     target: u64,
+    /// Whether the window forces it, whoever else wants it.
+    forced: bool,
 }
 
 impl Due {
     /// The sizes that the kernel's own way tries to come to, the most wanted first.
     fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
         let further = [self.target.midpoint(hard), hard, limit];
-        let forced = self.cause == Cause::Hard;
-        [self.target].into_iter().chain(further.into_iter().filter(move |_| forced))
+        [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
     }
 }
 
@@ -148,7 +149,7 @@ impl Session {
             },
             Planned::Skipped(skip) => skip,
             Planned::CannotFit { budget, floor }
-                if due.cause == Cause::Hard && ground.live.enforced =>
+                if due.forced && ground.live.enforced =>
             {
                 return Err(Error::CannotFit { budget, floor });
             }
@@ -228,7 +229,8 @@ impl Session {
         };
         let forced = (size > brief.held.hard).then_some(Cause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
-        cause.max(forced).max(manual).map(|cause| Due { cause, target })
+        let due = |cause| Due { cause, target, forced: forced.is_some() || cause == Cause::Hard };
+        cause.max(forced).max(manual).map(due)
     }
 
     /// Why a compression is not applied.

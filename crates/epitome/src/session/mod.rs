@@ -5,12 +5,14 @@
 //! request that fails leaves the session as it was. The bytes of a prompt depend on the history
 //! and the journal alone, so a restart goes on with the same prefix.
 
+mod acts;
 mod batch;
 mod clock;
 mod compress;
 mod events;
 mod ground;
 mod look;
+mod mark;
 mod memory;
 mod offload;
 mod policies;

@@ -13,6 +13,7 @@ use epitome_plan::Meter;
 use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
 
+use super::acts::{Acts, Doing};
 use super::memory::Memory;
 
 /// What is known of one conversation.
@@ -37,6 +38,10 @@ pub(crate) struct State {
     pub(crate) chain: Option<Chained>,
     /// What policies pinned in this request, and which.
     pub(crate) to_pin: Vec<(EntryId, String)>,
+    /// What was done beside what was said, once it was read.
+    pub(crate) acts: Option<Acts>,
+    /// What this request does.
+    pub(crate) doing: Vec<Doing>,
 }
 
 /// The policies of a session.
@@ -142,6 +147,7 @@ impl State {
                 (self.pins, self.seen) = (pins, seen);
                 // An erasure may have taken what the policies noted.
                 self.chain = None;
+                self.acts = None;
                 steady
             }
         };

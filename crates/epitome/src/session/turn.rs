@@ -98,6 +98,7 @@ impl Session {
         let at = events.at.clone();
         let cold = self.resume(&incoming, &name, &at, &mut state)?;
         let council = self.council(&mut state, &name, &incoming, &counter)?;
+        self.meet_acts(&mut state, &name)?;
 
         // What is new, or all of it.
         let first = suffix.as_ref().map_or(0, |_| incoming.reconciled.shared());
@@ -194,6 +195,7 @@ impl Session {
         };
         state.memory = Some(remembered);
         self.observe(&ground, &brief, &mut state, &mut events).await?;
+        self.enact(&mut state, name, at)?;
         let [_, size] = ground.size();
         events.warn(&brief.held, live.limit, size);
         let status = self.close(&ground, &brief, &mut state, &mut events).await?;

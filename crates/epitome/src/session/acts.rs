@@ -1,0 +1,79 @@
+//! What was done to a session beside what was said, as far as its requests need it.
+//!
+//! Invariant: a projection of the acts in the journal, read again when the journal has moved; what
+//! a request does itself is recorded once, behind what it is about. Called by the turn.
+
+use std::mem;
+
+use epitome_kernel::StoreError;
+use epitome_types::{Act, Acted, By, EntryId, EntryKey};
+
+use super::Session;
+use super::state::State;
+
+/// What the acts of a session come to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acts {
+    /// The session that they belong to.
+    session: String,
+    /// How many there are.
+    count: usize,
+    /// Who asked for a compression that no request has looked at yet.
+    pub(crate) asked: Option<String>,
+    /// The message that holds the watermark.
+    mark: Option<EntryKey>,
+}
+
+/// Something that a request does, and who decided so.
+pub(crate) type Doing = (Act, By);
+
+impl Acts {
+    fn of(session: &str, acts: &[Acted]) -> Self {
+        let mut found = Self { session: session.to_owned(), count: acts.len(), ..Self::default() };
+        for Acted { act, .. } in acts {
+            match act {
+                Act::Ask { tool } => found.asked = Some(tool.clone()),
+                Act::Met => found.asked = None,
+                Act::Mark { entry, .. } => found.mark = Some(*entry),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The place of the watermark in a history; `Some(None)` where it is not in it.
+    pub(crate) fn mark(&self, keys: &[EntryKey]) -> Option<Option<EntryId>> {
+        let mark = self.mark?;
+        let place = keys.iter().rposition(|key| *key == mark);
+        Some(place.map(|place| EntryId(place as u32)))
+    }
+}
+
+impl Session {
+    /// Reads the acts of a session, unless they are known.
+    pub(crate) fn meet_acts(&self, state: &mut State, name: &str) -> Result<(), StoreError> {
+        if state.acts.as_ref().is_none_or(|acts| acts.session != name) {
+            let acts = self.journal.acts(&self.scope, name)?;
+            state.acts = Some(Acts::of(name, &acts));
+        }
+        Ok(())
+    }
+
+    /// Records what a request did. The next one finds that the journal has moved, and reads it.
+    pub(crate) fn enact(&self, state: &mut State, name: &str, at: &str) -> Result<(), StoreError> {
+        let mut doing = mem::take(&mut state.doing);
+        if doing.iter().any(|(act, _)| *act == Act::Met) {
+            // What somebody asked for meanwhile is still to be looked at.
+            let known = state.acts.as_ref().map_or(0, |acts| acts.count);
+            if self.journal.acts(&self.scope, name)?.len() != known {
+                doing.retain(|(act, _)| *act != Act::Met);
+            }
+        }
+        if doing.is_empty() {
+            return Ok(());
+        }
+        let acted = |(act, by)| Acted { act, by, at: at.to_owned() };
+        let acts: Vec<_> = doing.into_iter().map(acted).collect();
+        self.journal.act(&self.scope, name, &acts)
+    }
+}
