@@ -148,9 +148,7 @@ impl Session {
                 Some(skip) => skip,
             },
             Planned::Skipped(skip) => skip,
-            Planned::CannotFit { budget, floor }
-                if due.forced && ground.live.enforced =>
-            {
+            Planned::CannotFit { budget, floor } if due.forced && ground.live.enforced => {
                 return Err(Error::CannotFit { budget, floor });
             }
             Planned::CannotFit { .. } => Skip::NothingToCompress,
