@@ -108,6 +108,9 @@ impl Fault {
             Error::NoSessions
             | Error::NoEntry { .. }
             | Error::ManyEntries { .. }
+            | Error::UnknownSession { .. }
+            | Error::NotPinned { .. }
+            | Error::Augment(_)
             | Error::SnapshotNamed { .. } => Self::usage(error),
             _ => Self::internal(error),
         }

@@ -178,47 +178,6 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "expected a number of bytes, like 1000000, 512M or 1G".to_owned())
 }
 
-/// Lines of a text, counted from 1; without a last one up to the end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Lines {
-    first: usize,
-    last: Option<usize>,
-}
-
-impl Lines {
-    /// These lines of a text, with their line ends.
-    pub(crate) fn of(self, text: &str) -> String {
-        let lines = text.split_inclusive('\n').skip(self.first - 1);
-        match self.last {
-            Some(last) => lines.take(last + 1 - self.first).collect(),
-            None => lines.collect(),
-        }
-    }
-}
-
-impl Lines {
-    /// Whether a line is among them.
-    pub(crate) fn hold(self, line: usize) -> bool {
-        line >= self.first && !self.are_before(line)
-    }
-
-    /// Whether all of them stand before a line.
-    pub(crate) fn are_before(self, line: usize) -> bool {
-        self.last.is_some_and(|last| last < line)
-    }
-}
-
-/// Reads `--lines`.
-pub(crate) fn lines(text: &str) -> Result<Lines, String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
-    let lines = number(first).and_then(|first| {
-        let last = if last.is_empty() { None } else { Some(number(last)?) };
-        last.is_none_or(|last| last >= first).then_some(Lines { first, last })
-    });
-    lines.ok_or_else(|| "expected lines counted from 1, like 3, 3-8 or 3-".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,34 +215,5 @@ mod tests {
         for text in ["0.5", "0", "-4", "inf", "NaN", "x"] {
             assert!(ratio(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn lines_are_cut_out() {
-        let check = |range: &str, cut: &str| {
-            let found = lines(range).map(|range| range.of("a\nb\r\n\nd"));
-            assert_eq!(found, Ok(cut.to_owned()), "{range}");
-        };
-        check("1", "a\n");
-        check("2-3", "b\r\n\n");
-        check("3-", "\nd");
-        check("4-9", "d");
-        check("7-9", "");
-        for range in ["", "0", "0-3", "3-2", "-3", "a-b"] {
-            assert!(lines(range).is_err(), "{range}");
-        }
-    }
-
-    #[test]
-    fn lines_hold_those_from_the_first_to_the_last() {
-        let check = |range: &str, held: &[usize]| {
-            let range = lines(range).unwrap();
-            let found: Vec<_> = (1..6).filter(|line| range.hold(*line)).collect();
-            assert_eq!(found, held);
-        };
-        check("2", &[2]);
-        check("2-4", &[2, 3, 4]);
-        check("4-", &[4, 5]);
-        check("7-9", &[]);
     }
 }

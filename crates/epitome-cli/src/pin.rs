@@ -2,9 +2,7 @@
 //!
 //! Invariant: all ids are known before the first one is marked.
 
-use epitome::StoreError;
-use epitome::types::{EntryId, EntryKey, Mark};
-use serde::Serialize;
+use epitome::types::{EntryKey, Mark};
 
 use crate::fault::Fault;
 use crate::journal::JournalFlags;
@@ -37,13 +35,6 @@ struct Which {
     journal: JournalFlags,
 }
 
-#[derive(Serialize)]
-struct Done {
-    session: String,
-    /// All entries of the session that are pinned by hand now.
-    pinned: Vec<String>,
-}
-
 /// Pins.
 pub(crate) fn pin(args: &PinArgs) -> Result<(), Fault> {
     run(&args.which, Mark::Pin)
@@ -54,25 +45,10 @@ pub(crate) fn unpin(args: &UnpinArgs) -> Result<(), Fault> {
     run(&args.which, Mark::Unpin)
 }
 
-fn run(which: &Which, mark: impl Fn(EntryKey) -> Mark) -> Result<(), Fault> {
+fn run(which: &Which, mark: fn(EntryKey) -> Mark) -> Result<(), Fault> {
     let keeper = which.journal.open()?.keeper;
-    let history = keeper.history(which.session.as_deref()).map_err(Fault::of)?;
-    let session = history.info.name.clone();
-    let ids = which.ids.iter().map(|id| history.entry(id)).collect::<Result<Vec<_>, _>>();
-    for (entry, key) in ids.map_err(Fault::of)? {
-        let at = epitome::system_time();
-        keeper.journal().mark(keeper.scope(), &session, &mark(key), &at).map_err(|error| {
-            match error {
-                StoreError::NothingToMark { .. } => {
-                    Fault::usage(format!("{entry} of session `{session}` is not pinned by hand"))
-                }
-                error => Fault::of_store(&error),
-            }
-        })?;
-    }
-    let pinned = keeper.history(Some(&session)).map_err(Fault::of)?.pinned();
-    let pinned: Vec<_> = pinned.iter().map(EntryId::to_string).collect();
-    let done = Done { session, pinned };
+    let done = keeper.pin(which.session.as_deref(), &which.ids, mark, &epitome::system_time());
+    let done = done.map_err(Fault::of)?;
     which.journal.print(&done, || match done.pinned.as_slice() {
         [] => format!("session {}: nothing is pinned by hand", done.session),
         pinned => format!("session {}: pinned by hand are {}", done.session, pinned.join(" ")),

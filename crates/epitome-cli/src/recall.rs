@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use epitome::{Blob, Excerpt, Keeper, Sqlite, Store, StoreError, for_model};
+use epitome::{Blob, Excerpt, Keeper, Lines, Recalled, Sqlite, for_model};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
 use crate::fault::Fault;
-use crate::flags::{self, Common, Lines};
+use crate::flags::{self, Common};
 use crate::journal::store_path;
 use crate::{fault, files, settings};
 
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     id: Option<String>,
     /// Only these lines of the original: `3`, `3-8` or `3-`
-    #[arg(long, value_name = "A-B", value_parser = flags::lines, requires = "id")]
+    #[arg(long, value_name = "A-B", requires = "id")]
     lines: Option<Lines>,
     /// The most that all excerpts may take together
     #[arg(long, value_name = "N", default_value = "1000", value_parser = flags::number)]
@@ -74,31 +74,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let counter = for_model(profile.model().unwrap_or(VOCABULARY));
     let keeper = Keeper::new(store.clone(), profile);
     if let Some(id) = &args.id {
-        let mut blob = store.original(keeper.scope(), id);
-        if matches!(blob, Err(StoreError::Unknown { .. })) {
-            catch_up(&keeper, args.common.quiet);
-            blob = store.original(keeper.scope(), id);
-        }
+        let blob = keeper.original(&*store, id, |keeper| catch_up(keeper, args.common.quiet));
         return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
     }
-    catch_up(&keeper, args.common.quiet);
     let query = args.query.as_deref().unwrap_or_default();
-    // What stands in a prompt is short: `epitome recall 9ac89c67`.
-    if is_id(query)
-        && let Ok(blob) = store.original(keeper.scope(), query)
-    {
-        return original(args, &blob);
+    let found = keeper.recall(&*store, query, args.max_tokens, &counter, |keeper| {
+        catch_up(keeper, args.common.quiet);
+    });
+    match found.map_err(|error| Fault::of_store(&error))? {
+        // What stands in a prompt is short: `epitome recall 9ac89c67`.
+        Recalled::Original(blob) => original(args, &blob),
+        Recalled::Excerpts(found) => show(args, &found),
     }
-    let found = store
-        .search(keeper.scope(), query, args.max_tokens, &counter)
-        .map_err(|error| Fault::of_store(&error))?;
-    show(args, &found)
-}
-
-/// Whether a query has the form of an id, as labels and markers write it. A word that happens to
-/// have it is looked for all the same.
-fn is_id(query: &str) -> bool {
-    (8..=32).contains(&query.len()) && query.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {

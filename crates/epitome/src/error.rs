@@ -9,6 +9,7 @@ use epitome_lua::WatchError;
 use epitome_plan::Floor;
 use epitome_types::{Budget, Unit};
 use epitome_wire::{Format, Violation, WireError};
+use epitome_workspace::augments::AugmentError;
 
 /// So many of the items that cannot shrink are named.
 const NAMED: usize = 6;
@@ -96,6 +97,25 @@ pub enum Error {
         /// The entries.
         entries: Vec<String>,
     },
+    /// No session has this name.
+    #[error("no session `{name}`; {}", known_sessions(known))]
+    UnknownSession {
+        /// What was asked for.
+        name: String,
+        /// Those that were used last.
+        known: Vec<String>,
+    },
+    /// A pin was to be taken out that is not there.
+    #[error("{entry} of session `{session}` is not pinned by hand")]
+    NotPinned {
+        /// The entry.
+        entry: String,
+        /// The session.
+        session: String,
+    },
+    /// An augment is not there or cannot be used.
+    #[error(transparent)]
+    Augment(#[from] AugmentError),
     /// A snapshot of the session has this name already.
     #[error("session `{session}` has a snapshot `{name}` already; choose another name")]
     SnapshotNamed {
@@ -147,6 +167,13 @@ fn waiting(open: &[String]) -> String {
     match open {
         [] => "no call waits for a result".to_owned(),
         open => format!("waiting are {}", open.join(", ")),
+    }
+}
+
+fn known_sessions(known: &[String]) -> String {
+    match known {
+        [] => "none is recorded yet".to_owned(),
+        known => format!("those used last are {}", known.join(", ")),
     }
 }
 

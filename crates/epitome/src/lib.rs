@@ -36,6 +36,7 @@ mod error;
 mod facts;
 mod hub;
 mod journal;
+pub mod levers;
 mod outgoing;
 mod planning;
 mod policies;
@@ -70,13 +71,14 @@ pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
     Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe, validate,
 };
-pub use epitome_workspace::Folder;
+pub use epitome_workspace::{Folder, augments};
 pub use error::Error;
 pub use hub::{Answered, Ask, Hub, Sent};
 pub use journal::{
-    Cut, CutEntry, Diff, History, Imported, Keeper, Level, Message, Past, Restored, Saved, Status,
-    Written,
+    Cut, CutEntry, Diff, History, Imported, Keeper, Level, Lines, Message, Past, Pinned, Recalled,
+    Restored, Saved, Status, Written,
 };
+pub use levers::Levers;
 pub use policies::{Loaded, Origin, PolicyRef};
 pub use profile::Profile;
 pub use session::{

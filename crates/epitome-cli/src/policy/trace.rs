@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use epitome::HOOKS;
 use epitome::types::{Event, Happened};
+use epitome::{HOOKS, Lines};
 use epitome_lab::{Setup, Turn};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use super::played::{Conversation, watched};
 use super::watcher::{Note, Said, Watcher, What};
 use crate::fault::{self, Fault};
 use crate::files;
-use crate::flags::{self, Lines, WindowFlags};
+use crate::flags::WindowFlags;
 use crate::settings::{ProfileFlags, permitted};
 use crate::table::output_width;
 use crate::text::{clipped, on_one_line, plain};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     window: WindowFlags,
     /// Shows these turns only
-    #[arg(long, value_name = "A-B", value_parser = flags::lines)]
+    #[arg(long, value_name = "A-B")]
     turns: Option<Lines>,
     /// Shows this hook only
     #[arg(long, value_name = "HOOK", value_parser = hook)]

@@ -140,6 +140,7 @@ fn text(path: &Path, within: Option<&Path>) -> Result<String, AugmentError> {
 mod tests {
     use super::*;
 
+    #[expect(clippy::disallowed_methods, reason = "a test writes the files that users would")]
     fn put(root: &Path, path: &str, bytes: impl AsRef<[u8]>) {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

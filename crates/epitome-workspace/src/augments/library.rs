@@ -93,12 +93,7 @@ impl Library {
         let mut active = Active::default();
         let pinned = self.augments().filter(|augment| augment.pinned).map(|one| one.name.as_str());
         for name in pinned.chain(chosen.iter().map(String::as_str)) {
-            let needed = match self.all.get(name) {
-                Some(Ok(augment)) => self.required(augment),
-                Some(Err(error)) => Err(error.clone()),
-                None => Err(self.unknown(name)),
-            };
-            match needed {
+            match self.needed(name) {
                 Ok(needed) => needed.into_iter().for_each(|one| active.add(one)),
                 Err(error) if !active.errors.contains(&error) => active.errors.push(error),
                 Err(_) => {}
@@ -107,7 +102,24 @@ impl Library {
         active
     }
 
-    /// What an augment requires, each behind what it requires itself, and the augment last.
+    /// An augment with what it requires, each behind what it requires itself.
+    ///
+    /// # Errors
+    ///
+    /// Where it or one of these is not there or cannot be used, and where they require each other.
+    pub fn needed(&self, name: &str) -> Result<Vec<Needed<'_>>, AugmentError> {
+        match self.all.get(name) {
+            Some(Ok(augment)) => self.required(augment),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// Whether a pattern means a name.
+    pub fn means(pattern: &str, name: &str) -> bool {
+        matches(pattern.trim(), name)
+    }
+
     fn required<'a>(&'a self, augment: &'a Augment) -> Result<Vec<Needed<'a>>, AugmentError> {
         let (mut done, mut way) = (Vec::new(), Vec::new());
         self.visit(augment, None, &mut way, &mut done)?;

@@ -10,7 +10,10 @@ mod export;
 mod history;
 mod import;
 mod index;
+mod lines;
 mod names;
+mod pins;
+mod recall;
 mod snapshots;
 mod status;
 
@@ -27,7 +30,10 @@ pub use export::Written;
 pub(crate) use history::pages;
 pub use history::{History, Message};
 pub use import::Imported;
+pub use lines::Lines;
 pub(crate) use names::opening;
+pub use pins::Pinned;
+pub use recall::Recalled;
 pub use snapshots::Restored;
 pub use status::{Level, Past, Saved, Status};
 
@@ -44,7 +50,12 @@ pub struct Keeper {
 impl Keeper {
     /// The keeper of a profile's sessions.
     pub fn new(journal: Arc<dyn Archive>, profile: Profile) -> Self {
-        let scope = crate::scope(profile.name());
+        Self::of_tenant(journal, profile, crate::LOCAL)
+    }
+
+    /// The keeper of the sessions that a tenant has with a profile.
+    pub fn of_tenant(journal: Arc<dyn Archive>, profile: Profile, tenant: &str) -> Self {
+        let scope = crate::scope_of(tenant, profile.name());
         Self { journal, profile, scope }
     }
 

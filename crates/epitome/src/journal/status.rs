@@ -6,13 +6,14 @@
 use epitome_kernel::StoreError;
 use epitome_types::{Cause, How, Recorded, SessionInfo, Usage};
 use epitome_wire::Format;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{History, Keeper};
 use crate::{Error, Profile};
 
 /// How full the window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// There is room.

@@ -1,0 +1,43 @@
+//! Asking for a compression (SPEC 5.1).
+//!
+//! Invariant: nothing is compressed here. The ask is pending until the session's next request
+//! looked at it, however many there are, and whoever asked.
+
+use epitome_types::{Act, Acted};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Levers;
+use crate::Error;
+
+/// A compression was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Asked {
+    /// The session.
+    pub session: String,
+    /// Whether the next request looks at it.
+    pub pending: bool,
+}
+
+impl Levers {
+    /// Asks for a compression with the next request, in the name of a tool.
+    ///
+    /// # Errors
+    ///
+    /// As [`Levers::session`], or when the journal cannot be written.
+    pub fn mark(&self, session: Option<&str>, tool: &str) -> Result<Asked, Error> {
+        let session = self.session(session)?.name;
+        self.act(&session, vec![Act::Ask { tool: tool.to_owned() }])?;
+        Ok(Asked { session, pending: true })
+    }
+}
+
+/// Who asked for a compression that no request looked at yet; of several the last.
+pub(super) fn pending(acts: &[Acted]) -> Option<&str> {
+    let asked = acts.iter().rev().find_map(|acted| match &acted.act {
+        Act::Ask { tool } => Some(Some(tool.as_str())),
+        Act::Met => Some(None),
+        _ => None,
+    });
+    asked.flatten()
+}

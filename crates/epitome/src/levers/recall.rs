@@ -1,0 +1,117 @@
+//! What left the prompt, brought back for the agent.
+//!
+//! Invariant: it fits the tokens allowed, whatever is asked for; where something was cut, it says
+//! how to go on.
+
+use epitome_kernel::{Blob, Counter};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Levers;
+use crate::journal::{Lines, Recalled};
+use crate::{Error, for_model};
+
+/// Counts tokens where the profile names no model.
+const VOCABULARY: &str = "o200k_base";
+
+/// What is to be brought back.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// What answers a question, in any words.
+    Query(&'a str),
+    /// Lines of the original with an id, or with the only id that begins so.
+    Original(&'a str, Lines),
+}
+
+/// What was brought back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Excerpts {
+    /// What was found, best first.
+    pub found: Vec<Found>,
+    /// How to go on where not all of it is here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<String>,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Found {
+    /// The id of the original.
+    pub id: String,
+    /// What the original is.
+    pub source: String,
+    /// What it says.
+    pub text: String,
+}
+
+impl Levers {
+    /// Brings back what is wanted, in at most so many tokens.
+    ///
+    /// # Errors
+    ///
+    /// For an id that is none or begins several, or when the journal cannot be read.
+    pub fn recall(&self, wanted: Wanted<'_>, most: u64) -> Result<Excerpts, Error> {
+        let counter = for_model(self.keeper.profile().model().unwrap_or(VOCABULARY));
+        let catch_up = |keeper: &crate::Keeper| {
+            if let Err(error) = keeper.catch_up(|_| {}) {
+                tracing::warn!(%error, "what was said last may not be found yet");
+            }
+        };
+        let recalled = match wanted {
+            Wanted::Original(id, lines) => {
+                let blob = self.keeper.original(&*self.store, id, catch_up)?;
+                return Ok(original(&blob, lines, most, &counter));
+            }
+            Wanted::Query(query) => {
+                self.keeper.recall(&*self.store, query, most, &counter, catch_up)?
+            }
+        };
+        Ok(match recalled {
+            Recalled::Original(blob) => original(&blob, Lines::ALL, most, &counter),
+            Recalled::Excerpts(found) => {
+                let found = found.into_iter().map(|one| Found {
+                    id: one.id.short(),
+                    source: one.source,
+                    text: one.text,
+                });
+                Excerpts { found: found.collect(), more: None }
+            }
+        })
+    }
+}
+
+/// Whole lines of an original, as many as there is room for.
+fn original(blob: &Blob, lines: Lines, most: u64, counter: &dyn Counter) -> Excerpts {
+    let wanted = lines.of(&blob.text);
+    let all: Vec<&str> = wanted.split_inclusive('\n').collect();
+    let fits = |count: &usize| counter.count(&all[..*count].concat()) <= most;
+    // The most lines that fit, by halves; one line stays, cut where it is too long by itself.
+    let (mut least, mut over) = (0, all.len() + 1);
+    while over - least > 1 {
+        let middle = usize::midpoint(least, over);
+        if fits(&middle) { least = middle } else { over = middle }
+    }
+    let (text, more) = match least {
+        count if count == all.len() => (wanted.clone(), None),
+        0 => {
+            let line = all.first().copied().unwrap_or_default();
+            let text = shortened(line, most, counter);
+            (text, Some(format!("line {} is cut; allow more tokens", lines.first())))
+        }
+        count => {
+            let (next, last) = (lines.first() + count, lines.first() + all.len() - 1);
+            (all[..count].concat(), Some(format!("go on with lines {next}-{last} of this id")))
+        }
+    };
+    let found = Found { id: blob.id.short(), source: blob.source.clone(), text };
+    Excerpts { found: vec![found], more }
+}
+
+/// The beginning of a line that has room.
+fn shortened(line: &str, most: u64, counter: &dyn Counter) -> String {
+    let mut end = line.len();
+    while end > 0 && counter.count(&line[..end]) > most {
+        end = line.floor_char_boundary(end / 2);
+    }
+    line[..end].to_owned()
+}

@@ -1,0 +1,100 @@
+//! How a session stands, for the agent that is in it.
+//!
+//! Invariant: short, since it is read in a prompt; what people want to know besides is in
+//! [`Keeper::status`](crate::Keeper::status).
+
+use epitome_types::{Act, Acted, EntryId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Levers, chosen, mark};
+use crate::{Error, Level};
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Standing {
+    /// The session.
+    pub session: String,
+    /// Tokens of the newest prompt, as it was sent.
+    pub used: u64,
+    /// The limit that it was held to.
+    pub limit: u64,
+    /// The share of the limit in use, in percent.
+    pub percent: u64,
+    /// How full that is.
+    pub level: Level,
+    /// Tokens that compression took out of the newest prompt.
+    pub saved: u64,
+    /// Compressions that are in force or came before.
+    pub compressions: u32,
+    /// The names of the augments that are active.
+    pub augments: Vec<String>,
+    /// The entries that are pinned by hand.
+    pub pinned: Vec<String>,
+    /// Who asked for a compression that the next request looks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// Where the watermark stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<Watermark>,
+    /// What to do.
+    pub advice: String,
+}
+
+/// The watermark: tool exchanges before it are no longer sent (SPEC 5.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Watermark {
+    /// The message that holds it; none where that is not in this history any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The tool whose call it is.
+    pub tool: String,
+    /// How many tool exchanges left with it.
+    pub blocks: u32,
+    /// Tokens saved by that.
+    pub saved: u64,
+    /// Since when, ISO 8601.
+    pub at: String,
+}
+
+impl Levers {
+    /// How a session stands.
+    ///
+    /// # Errors
+    ///
+    /// As [`Levers::session`].
+    pub fn status(&self, session: Option<&str>) -> Result<Standing, Error> {
+        let info = self.session(session)?;
+        let history = self.keeper.history(Some(&info.name))?;
+        let status = self.keeper.status_of(&info)?;
+        let acts = self.acts(&info.name)?;
+        let library = self.augments.read();
+        let active = library.active(&chosen(&acts));
+        let place = |key| history.keys().iter().rposition(|known| *known == key);
+        let entry = |key| place(key).map(|place| EntryId(place as u32).to_string());
+        let watermark = |acted: &Acted| match &acted.act {
+            Act::Mark { entry: key, tool, blocks, saved } => Some(Watermark {
+                entry: entry(*key),
+                tool: tool.clone(),
+                blocks: *blocks,
+                saved: *saved,
+                at: acted.at.clone(),
+            }),
+            _ => None,
+        };
+        Ok(Standing {
+            session: info.name.clone(),
+            used: status.tokens[1],
+            limit: status.limit,
+            percent: status.percent,
+            level: status.level,
+            saved: status.tokens[0].saturating_sub(status.tokens[1]),
+            compressions: status.compressions,
+            augments: active.augments.iter().map(|one| one.augment.name.clone()).collect(),
+            pinned: history.pinned().iter().map(EntryId::to_string).collect(),
+            asked: mark::pending(&acts).map(str::to_owned),
+            watermark: acts.iter().rev().find_map(watermark),
+            advice: status.recommendation,
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! Levers over a journal in memory that other processes write to.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use epitome_kernel::{Answered, Journal};
+use epitome_store::Memory;
+use epitome_types::{Act, Acted, By, ContentId, EntryKey, Usage};
+use epitome_workspace::augments::Folders;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Levers, Standing, Wanted, chosen};
+use crate::{Error, LOCAL, Lines, Profile};
+
+const AT: &str = "2026-01-02T03:04:05Z";
+
+/// A journal with a project beside it.
+struct Desk {
+    journal: Arc<Memory>,
+    project: TempDir,
+}
+
+impl Desk {
+    /// A journal with these sessions, the last one used last.
+    fn new(sessions: &[&str]) -> Self {
+        let desk = Self { journal: Arc::new(Memory::new()), project: tempfile::tempdir().unwrap() };
+        for session in sessions {
+            desk.say(session, &format!("Mend the parser of {session}."));
+        }
+        desk
+    }
+
+    fn levers(&self) -> Levers {
+        let levers = Levers::new(self.journal.clone(), Profile::default(), LOCAL, By::Model);
+        let folders = Folders::new(Some(self.project.path()), None);
+        levers.with_augments(folders).with_clock(Arc::new(|| AT.to_owned()))
+    }
+
+    fn say(&self, session: &str, text: &str) {
+        let messages = json!([{"role": "user", "content": text}]).to_string();
+        let keeper = self.levers();
+        keeper.keeper().import(messages.as_bytes(), None, Some(session), AT).unwrap();
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test writes the files that users would")]
+    fn augment(&self, name: &str, text: &str) {
+        let path = self.project.path().join("augments").join(Path::new(name).with_extension("md"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn acts(&self, session: &str) -> Vec<Act> {
+        let acts = self.journal.acts(self.levers().keeper().scope(), session).unwrap();
+        acts.into_iter().map(|acted| acted.act).collect()
+    }
+
+    fn done(&self, session: &str, act: Act) {
+        let acted = Acted { act, by: By::User, at: AT.to_owned() };
+        self.journal.act(self.levers().keeper().scope(), session, &[acted]).unwrap();
+    }
+}
+
+fn names(patterns: &[&str]) -> Vec<String> {
+    patterns.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn a_session_is_the_one_that_is_named_or_the_newest() {
+    let desk = Desk::new(&["first", "second"]);
+    let levers = desk.levers();
+    assert_eq!(levers.session(None).unwrap().name, "second");
+    assert_eq!(levers.session(Some("first")).unwrap().name, "first");
+    let error = levers.session(Some("third")).unwrap_err().to_string();
+    assert_eq!(error, "no session `third`; those used last are second, first");
+    let none = Desk::new(&[]);
+    assert!(matches!(none.levers().session(None), Err(Error::NoSessions)));
+    let error = none.levers().session(Some("x")).unwrap_err().to_string();
+    assert_eq!(error, "no session `x`; none is recorded yet");
+}
+
+#[test]
+fn a_session_is_found_by_the_call_in_its_newest_answer() {
+    let desk = Desk::new(&["first", "second"]);
+    let levers = desk.levers();
+    let info = levers.session(Some("first")).unwrap();
+    let bytes = br#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu_7"}]}"#.to_vec();
+    let answered = Answered {
+        after: info.head,
+        key: Some(EntryKey([7; 16])),
+        bytes: Some(bytes),
+        text: ContentId::of("x"),
+        usage: Usage::default(),
+        stop: None,
+        at: AT.to_owned(),
+    };
+    desk.journal.answered(levers.keeper().scope(), "first", &answered).unwrap();
+    assert_eq!(levers.session_of_call("toolu_7").unwrap().as_deref(), Some("first"));
+    assert_eq!(levers.session_of_call("toolu_8").unwrap(), None);
+    assert_eq!(levers.session_of_call("").unwrap(), None);
+}
+
+#[test]
+fn an_ask_is_pending_until_a_request_looked_at_it() {
+    // SPEC 5.1: the tool sets a pending flag that the next request resolves and clears.
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    let pending = || levers.status(None).unwrap().asked;
+    assert_eq!(pending(), None);
+    assert!(levers.mark(None, "compress_to_checkpoint").unwrap().pending);
+    assert_eq!(pending().as_deref(), Some("compress_to_checkpoint"));
+    desk.done("a", Act::Met);
+    assert_eq!(pending(), None);
+    levers.deactivate(None, &names(&["*"]), "deactivate_augments").unwrap();
+    assert_eq!(pending().as_deref(), Some("deactivate_augments"));
+}
+
+#[test]
+fn augments_are_loaded_with_what_they_require_and_unloaded() {
+    // SPEC 5.6.
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    desk.augment("house/rules", "---\npinned: true\n---\nHouse rules.");
+    desk.augment("refactoring/big", "---\nrequires: [tests/first]\n---\n# Big steps\nOne by one.");
+    desk.augment("refactoring/small", "Small steps.");
+    desk.augment("tests/first", "Tests first.");
+
+    let loaded = levers.activate(None, &names(&["refactoring/*"])).unwrap();
+    let texts: Vec<_> = loaded.loaded.iter().map(|one| (&*one.name, &*one.title)).collect();
+    let small = ("refactoring/small", "refactoring/small");
+    assert_eq!(texts, [("tests/first", "tests/first"), ("refactoring/big", "Big steps"), small]);
+    assert_eq!(loaded.loaded[1].text, "# Big steps\nOne by one.");
+    let all = ["house/rules", "tests/first", "refactoring/big", "refactoring/small"];
+    assert_eq!(loaded.active, all);
+    // Again it changes nothing and records nothing.
+    assert_eq!(levers.activate(None, &names(&["refactoring/big"])).unwrap().loaded, []);
+    assert_eq!(desk.acts("a").len(), 2);
+
+    let gone = levers.deactivate(None, &names(&["refactoring/big", "none/*"]), "t").unwrap();
+    assert_eq!(gone.unloaded, ["tests/first", "refactoring/big"]);
+    assert_eq!(gone.notes, ["nothing that is active is called `none/*`"]);
+    let gone = levers.deactivate(None, &names(&["*"]), "t").unwrap();
+    assert_eq!(
+        (&gone.unloaded[..], &gone.active[..]),
+        (&names(&["refactoring/small"])[..], &names(&["house/rules"])[..])
+    );
+    let kept: Vec<_> =
+        gone.kept.iter().map(|one| format!("{}: {}", one.name, one.because)).collect();
+    assert_eq!(kept, ["house/rules: it is pinned in its file"]);
+}
+
+#[test]
+fn what_another_requires_stays_and_edits_hold_at_once() {
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    desk.augment("a/one", "---\nrequires: b/base\n---\nOne.");
+    desk.augment("b/base", "Base.");
+    levers.activate(None, &names(&["*"])).unwrap();
+    let kept = levers.deactivate(None, &names(&["b/base"]), "t").unwrap();
+    assert_eq!((kept.unloaded.len(), &*kept.kept[0].because), (0, "a/one requires it"));
+    // The file no longer requires it, and with the next look it is gone.
+    desk.augment("a/one", "One alone.");
+    assert_eq!(levers.status(None).unwrap().augments, ["a/one"]);
+    desk.augment("a/one", "---\nrequires: b/gone\n---\nOne.");
+    let shelf = levers.list(None).unwrap();
+    let active: Vec<_> = shelf.augments.iter().map(|one| (&*one.name, one.active)).collect();
+    assert_eq!(active, [("a/one", false), ("b/base", false)]);
+    assert!(shelf.notes[0].contains("a/one.md:2: requires `b/gone`, which is not there"));
+    assert_eq!(shelf.notes.len(), 1, "{:?}", shelf.notes);
+}
+
+#[test]
+fn what_cannot_be_loaded_loads_nothing() {
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    desk.augment("a/fine", "Fine.");
+    desk.augment("a/broken", "---\ntitel: x\n---\nText.");
+    for patterns in [["a/fine", "a/broken"], ["a/fine", "x/*"]] {
+        let error = levers.activate(None, &names(&patterns)).unwrap_err();
+        assert!(matches!(error, Error::Augment(_)), "{error}");
+    }
+    assert_eq!(desk.acts("a"), []);
+    assert_eq!(Desk::new(&[]).levers().list(None).unwrap().augments, []);
+}
+
+#[test]
+fn what_was_chosen_follows_from_the_acts() {
+    let act = |name: &str, active| Acted {
+        act: Act::Augment { name: name.to_owned(), active },
+        by: By::Model,
+        at: AT.to_owned(),
+    };
+    let acts = [act("a/1", true), act("a/2", true), act("a/1", false), act("a/1", true)];
+    assert_eq!(chosen(&acts), ["a/2", "a/1"]);
+}
+
+#[test]
+fn the_watermark_is_shown_where_it_stands() {
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    let key = levers.keeper().history(None).unwrap().keys()[0];
+    let mark = |entry| Act::Mark { entry, tool: "deactivate_augments".into(), blocks: 4, saved: 9 };
+    let entry = |standing: Standing| standing.watermark.unwrap().entry;
+    desk.done("a", mark(key));
+    assert_eq!(entry(levers.status(None).unwrap()).as_deref(), Some("e0"));
+    desk.done("a", mark(EntryKey([9; 16])));
+    assert_eq!(entry(levers.status(None).unwrap()), None);
+}
+
+#[test]
+fn what_is_recalled_fits_and_says_how_to_go_on() {
+    let desk = Desk::new(&["a"]);
+    let text: String = (1..=200).map(|line| format!("line {line} of the long report\n")).collect();
+    desk.say("long", &text);
+    let levers = desk.levers();
+    let found = levers.recall(Wanted::Query("long report"), 400).unwrap();
+    assert!(!found.found.is_empty() && found.found[0].source.starts_with("long: e0"));
+    let id = &found.found[0].id;
+    let first = levers.recall(Wanted::Original(id, Lines::ALL), 100).unwrap();
+    let lines = first.found[0].text.lines().count();
+    assert!((5..40).contains(&lines), "{lines}");
+    let next = format!("go on with lines {}-200 of this id", lines + 1);
+    assert_eq!(first.more.as_deref(), Some(&*next));
+    let some = levers.recall(Wanted::Original(id, "199-".parse().unwrap()), 100).unwrap();
+    let end = "line 199 of the long report\nline 200 of the long report";
+    assert_eq!((some.found[0].text.trim_end(), some.more), (end, None));
+    let tiny = levers.recall(Wanted::Query(id), 2).unwrap();
+    assert!(tiny.found[0].text.len() < 20 && tiny.more.unwrap().contains("allow more tokens"));
+    assert!(levers.recall(Wanted::Original("ffffffff", Lines::ALL), 9).is_err());
+}
+
+#[test]
+fn a_transcript_says_how_much_of_it_is_missing() {
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    let whole = levers.transcript(None, 1 << 20).unwrap();
+    assert!(whole.contains("Mend the parser of a."), "{whole}");
+    let none = levers.transcript(None, 3).unwrap();
+    assert!(none.starts_with("The first 1 messages are left out here; `epitome session export a`"));
+}
+
+#[test]
+fn entries_are_pinned_and_unpinned() {
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    assert_eq!(levers.pin(None, &names(&["e0"]), true).unwrap().pinned, ["e0"]);
+    assert_eq!(levers.pin(None, &names(&["e0"]), false).unwrap().pinned, Vec::<String>::new());
+    let error = levers.pin(None, &names(&["e0"]), false).unwrap_err().to_string();
+    assert_eq!(error, "e0 of session `a` is not pinned by hand");
+    assert!(levers.pin(None, &names(&["e0", "e7"]), true).is_err());
+    assert_eq!(levers.status(None).unwrap().pinned, Vec::<String>::new(), "all or none");
+}
