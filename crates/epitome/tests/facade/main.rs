@@ -11,4 +11,6 @@ mod plan;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
+mod strip;
+#[cfg(test)]
 mod talk;
