@@ -111,6 +111,7 @@ impl Fault {
             | Error::UnknownSession { .. }
             | Error::NotPinned { .. }
             | Error::Augment(_)
+            | Error::Goal(_)
             | Error::SnapshotNamed { .. } => Self::usage(error),
             _ => Self::internal(error),
         }

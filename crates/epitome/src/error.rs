@@ -4,6 +4,7 @@
 //! stands as it was. A host tells by the variant whose move it is.
 
 use crate::config::ConfigError;
+use epitome_kernel::goals::GoalError;
 use epitome_kernel::{PlanError, StoreError};
 use epitome_lua::WatchError;
 use epitome_plan::Floor;
@@ -116,6 +117,9 @@ pub enum Error {
     /// An augment is not there or cannot be used.
     #[error(transparent)]
     Augment(#[from] AugmentError),
+    /// A goal cannot be changed so.
+    #[error(transparent)]
+    Goal(#[from] GoalError),
     /// A snapshot of the session has this name already.
     #[error("session `{session}` has a snapshot `{name}` already; choose another name")]
     SnapshotNamed {

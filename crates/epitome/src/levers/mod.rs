@@ -10,6 +10,7 @@
 //! lever does is lost with a client. Called by the MCP server, the command and hosts.
 
 mod augments;
+mod goals;
 mod mark;
 mod recall;
 mod resources;
@@ -25,6 +26,7 @@ use epitome_types::{Act, Acted, By, EntryKey, Mark, SessionInfo, Snapshot};
 use epitome_workspace::augments::Folders;
 
 pub use augments::{Kept, Listed, Loaded, Shelf, Switched, chosen};
+pub use goals::{GoalView, GoalsView};
 pub use mark::Asked;
 pub use recall::{Excerpts, Found, Wanted};
 pub use status::{Standing, Watermark};

@@ -3,6 +3,7 @@
 //! Invariant: short, since it is read in a prompt; what people want to know besides is in
 //! [`Keeper::status`](crate::Keeper::status).
 
+use epitome_kernel::goals;
 use epitome_types::{Act, Acted, EntryId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +28,9 @@ pub struct Standing {
     pub saved: u64,
     /// Compressions that are in force or came before.
     pub compressions: u32,
+    /// The goal that is worked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// The names of the augments that are active.
     pub augments: Vec<String>,
     /// The entries that are pinned by hand.
@@ -82,6 +86,7 @@ impl Levers {
             }),
             _ => None,
         };
+        let goals = goals::project(&acts).goals;
         Ok(Standing {
             session: info.name.clone(),
             used: status.tokens[1],
@@ -90,6 +95,7 @@ impl Levers {
             level: status.level,
             saved: status.tokens[0].saturating_sub(status.tokens[1]),
             compressions: status.compressions,
+            goal: goals.active().map(|goal| goal.text.clone()),
             augments: active.augments.iter().map(|one| one.augment.name.clone()).collect(),
             pinned: history.pinned().iter().map(EntryId::to_string).collect(),
             asked: mark::pending(&acts).map(str::to_owned),

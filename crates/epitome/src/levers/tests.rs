@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use epitome_kernel::{Answered, Journal};
 use epitome_store::Memory;
-use epitome_types::{Act, Acted, By, ContentId, EntryKey, Usage};
+use epitome_types::{
+    Act, Acted, By, ContentId, DecisionKind, EntryKey, GoalAct, GoalChange, Priority, Usage,
+};
 use epitome_workspace::augments::Folders;
 use serde_json::json;
 use tempfile::TempDir;
@@ -249,4 +251,41 @@ fn entries_are_pinned_and_unpinned() {
     assert_eq!(error, "e0 of session `a` is not pinned by hand");
     assert!(levers.pin(None, &names(&["e0", "e7"]), true).is_err());
     assert_eq!(levers.status(None).unwrap().pinned, Vec::<String>::new(), "all or none");
+}
+
+#[test]
+fn goals_are_changed_or_refused() {
+    // SPEC 9.
+    let desk = Desk::new(&["a"]);
+    let levers = desk.levers();
+    let goal = |change: GoalChange| levers.goal(None, change.into());
+    let text = || "Mend the parser.".to_owned();
+    let set = goal(GoalChange::Set { text: text(), priority: Priority::High }).unwrap();
+    assert_eq!((&*set.goals[0].id, &*set.goals[0].status), ("g1", "active"));
+    goal(GoalChange::Revise { text: "Mend it all.".to_owned() }).unwrap();
+    let (rationale, kind) = (None, DecisionKind::Architecture);
+    goal(GoalChange::Decide { text: "No macros.".into(), rationale, locked: false, kind }).unwrap();
+    let view = goal(GoalChange::Lock { decision: "No macros.".into() }).unwrap();
+    let one = &view.goals[0];
+    assert_eq!((&*one.text, one.objective.as_deref()), ("Mend it all.", Some("Mend the parser.")));
+    assert_eq!(one.decisions, ["No macros. (locked)"]);
+    assert_eq!(levers.status(None).unwrap().goal.as_deref(), Some("Mend it all."));
+    let before = desk.acts("a").len();
+    let lost = GoalAct { goal: Some("g7".into()), change: GoalChange::Pause };
+    assert!(matches!(levers.goal(None, lost), Err(Error::Goal(_))));
+    // What says the same again is not recorded again.
+    goal(GoalChange::Revise { text: "Mend it all.".to_owned() }).unwrap();
+    assert_eq!(desk.acts("a").len(), before);
+}
+
+#[test]
+fn what_must_not_be_recorded_is_not() {
+    let desk = Desk::new(&["a"]);
+    let mut profile = Profile::default();
+    profile.redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let levers = Levers::new(desk.journal.clone(), profile, LOCAL, By::Model);
+    let text = "Use the key sk-secret.".to_owned();
+    let view = levers.goal(None, GoalChange::Set { text, priority: Priority::Low }.into()).unwrap();
+    assert_eq!(view.goals[0].text, "Use the key [redacted].");
+    assert!(!format!("{:?}", desk.acts("a")).contains("sk-secret"));
 }

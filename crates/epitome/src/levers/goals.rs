@@ -1,0 +1,130 @@
+//! Goals, as levers set and show them (SPEC 9).
+//!
+//! Invariant: a change that the kernel refuses is an error and is not recorded.
+
+use epitome_kernel::goals;
+use epitome_types::{Act, Decision, Goal, GoalAct, GoalChange, Goals};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Levers;
+use crate::Error;
+
+/// The goals of a session, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GoalsView {
+    /// The session.
+    pub session: String,
+    /// The goals, in the order in which they were set; at most one is active.
+    pub goals: Vec<GoalView>,
+    /// What was decided outside of them.
+    pub decisions: Vec<String>,
+}
+
+/// A goal, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GoalView {
+    /// Its id.
+    pub id: String,
+    /// What is to be reached.
+    pub text: String,
+    /// What was first asked for, where it was worded anew since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// `active`, `paused` or `completed`.
+    pub status: String,
+    /// `high`, `medium` or `low`.
+    pub priority: String,
+    /// The steps, each with its state.
+    pub milestones: Vec<String>,
+    /// What was decided, with what keeps it.
+    pub decisions: Vec<String>,
+    /// What is to be done next.
+    pub next: Vec<String>,
+}
+
+impl From<&Goal> for GoalView {
+    fn from(goal: &Goal) -> Self {
+        let milestones = goal.milestones.iter();
+        Self {
+            id: goal.id.clone(),
+            text: goal.text.clone(),
+            objective: (goal.objective != goal.text).then(|| goal.objective.clone()),
+            status: goal.status.word().to_owned(),
+            priority: goal.priority.word().to_owned(),
+            milestones: milestones
+                .map(|one| format!("{} ({})", one.text, one.state.word()))
+                .collect(),
+            decisions: goal.decisions.iter().map(decision).collect(),
+            next: goal.next.clone(),
+        }
+    }
+}
+
+fn decision(one: &Decision) -> String {
+    let kept = match (one.locked, one.stays()) {
+        (true, _) => " (locked)",
+        (false, true) => " (architecture)",
+        (false, false) => "",
+    };
+    format!("{}{kept}", one.text)
+}
+
+impl Levers {
+    /// The goals of a session.
+    ///
+    /// # Errors
+    ///
+    /// As [`Levers::session`].
+    pub fn goals(&self, session: Option<&str>) -> Result<GoalsView, Error> {
+        let session = self.session(session)?.name;
+        let goals = self.projected(&session)?;
+        Ok(view(session, &goals))
+    }
+
+    /// Changes a goal.
+    ///
+    /// # Errors
+    ///
+    /// As [`Levers::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
+    /// cannot be written; then nothing is changed.
+    pub fn goal(&self, session: Option<&str>, mut act: GoalAct) -> Result<GoalsView, Error> {
+        let session = self.session(session)?.name;
+        self.redact(&mut act);
+        let mut goals = self.projected(&session)?;
+        if goals::enact(&mut goals, &act, "")? {
+            self.act(&session, vec![Act::Goal(act)])?;
+        }
+        Ok(view(session.clone(), &self.projected(&session)?))
+    }
+
+    /// What the profile's patterns match is not recorded (SPEC 2.1).
+    fn redact(&self, act: &mut GoalAct) {
+        let redaction = &self.keeper.profile().redaction;
+        let mask = |text: &mut String| *text = redaction.text(text).into_owned();
+        match &mut act.change {
+            GoalChange::Set { text, .. }
+            | GoalChange::Revise { text }
+            | GoalChange::Milestone { text, .. }
+            | GoalChange::Next { text } => mask(text),
+            GoalChange::Decide { text, rationale, .. } => {
+                mask(text);
+                rationale.iter_mut().for_each(mask);
+            }
+            GoalChange::Lock { decision } => mask(decision),
+            _ => {}
+        }
+    }
+
+    fn projected(&self, session: &str) -> Result<Goals, Error> {
+        Ok(goals::project(&self.acts(session)?).goals)
+    }
+}
+
+fn view(session: String, goals: &Goals) -> GoalsView {
+    GoalsView {
+        session,
+        goals: goals.goals.iter().map(GoalView::from).collect(),
+        decisions: goals.decisions.iter().map(decision).collect(),
+    }
+}
