@@ -51,7 +51,7 @@ pub(crate) fn is_typed(text: &str) -> bool {
 }
 
 /// Lower case, straight apostrophes, single spaces instead of signs.
-fn normal(sentence: &str) -> String {
+pub(crate) fn normal(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     for c in sentence.chars() {
         let c = match c {

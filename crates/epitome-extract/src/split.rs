@@ -2,7 +2,7 @@
 //!
 //! Invariant: pieces come in order and every word of the text is in exactly one of them.
 
-use crate::words::{self, word_count};
+use crate::words::word_count;
 
 /// A piece of plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,15 +88,11 @@ fn is_prose(line: &str, output: bool) -> bool {
         && line.starts_with(|c: char| c.is_uppercase())
 }
 
-fn has_few_signs(line: &str) -> bool {
+/// Whether a line is no code, as far as its signs tell.
+pub(crate) fn has_few_signs(line: &str) -> bool {
     let is_sign =
         |b: &u8| matches!(b, b'{' | b'}' | b'[' | b']' | b';' | b'=' | b'<' | b'>' | b'|' | b'\\');
     line.bytes().filter(is_sign).count() * 12 <= line.len()
-}
-
-/// Whether a line of a person or model reads as language, in scripts without spaces too.
-pub(crate) fn reads_as_prose(line: &str) -> bool {
-    is_prose(line, false) || line.chars().any(words::is_ideograph) && has_few_signs(line)
 }
 
 /// The sentences of a line, none longer than [`SENTENCE_WORDS`].

@@ -40,8 +40,7 @@ fn end_of_word(text: &str, start: usize) -> usize {
     end
 }
 
-/// Whether a character is a word of its own, or nearly so.
-pub(crate) fn is_ideograph(c: char) -> bool {
+fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 

@@ -4,20 +4,25 @@
 //! model only, files and plans from tool calls only, never from what a tool printed. Called by
 //! sessions at an epoch, and by whoever shows the ledger to the user or the agent.
 
+mod awaiting;
 mod call;
+mod english;
 mod files;
 mod headings;
 mod language;
 mod lexer;
+mod marks;
 mod patch;
+mod phrases;
 mod plan;
 mod render;
 mod rules;
 mod shell;
+mod takeback;
 mod talk;
 mod typed;
 
-use epitome_kernel::types::{Body, Entry, Role};
+use epitome_kernel::types::{Body, Call, Entry, Role};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +69,7 @@ impl Ledger {
     pub fn of(entries: &[&Entry]) -> Self {
         let typed = typed::sentences(entries);
         let language = Language::of(typed.iter().map(|sentence| sentence.text));
+        let orders = rules::of(&typed, language);
         let answers = Answers::of(entries);
         let (mut files, mut plans) = (files::Files::default(), plan::Plans::default());
         for call in entries.iter().flat_map(|entry| entry.calls()) {
@@ -81,13 +87,13 @@ impl Ledger {
         done.extend(said.done);
         Self {
             language,
-            constraints: rules::standing(&typed, language),
-            deliverables: rules::asked(&typed, language),
+            constraints: orders.rules,
+            deliverables: orders.asked,
             plan: planned.items,
             approved: planned.approved,
             in_progress: said.in_progress,
             next: said.next,
-            awaiting: talk::awaiting(entries, &answers),
+            awaiting: awaiting::of(entries, &answers),
             files: files.newest_first(),
             done,
             rejected: said.rejected,
@@ -110,6 +116,11 @@ struct Answer<'a> {
 }
 
 impl<'a> Answers<'a> {
+    /// Whether anything came back from a call.
+    fn has(&self, call: &Call) -> bool {
+        self.0.contains_key(call.id.as_str())
+    }
+
     fn of(entries: &[&'a Entry]) -> Self {
         let mut out = FxHashMap::default();
         for entry in entries.iter().filter(|entry| entry.role != Role::System) {

@@ -6,30 +6,43 @@
 use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashSet;
 
-use super::Language;
+use super::marks::{self, Marks};
 use super::typed::Sentence;
-use crate::directive::{self, Order};
-use crate::supersede;
+use super::{Language, english, takeback};
 use crate::unit::{Kind, Unit};
+use crate::{directive, supersede};
 
-/// The rules that stand: each once, oldest first, those left out that were replaced.
-pub(super) fn standing(typed: &[Sentence<'_>], language: Language) -> Vec<String> {
+/// A longer sentence (in bytes) is no rule but a description.
+const LONG: usize = 600;
+
+/// What people said that binds, and what they asked for.
+pub(super) struct Orders {
+    /// Rules that stand: each once, oldest first.
+    pub(super) rules: Vec<String>,
+    /// What they asked to be made: each once, oldest first.
+    pub(super) asked: Vec<String>,
+}
+
+/// Reads the sentences of people.
+pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
+    let marks = marks::of(language);
     let units: Vec<Unit> = typed.iter().map(unit).collect();
-    let stale = supersede::superseded(&units, &[]);
+    let is_rule = |(sentence, unit): (&Sentence<'_>, &Unit)| {
+        unit.text.len() <= LONG && (sentence.listed || binds(&unit.text, &marks))
+    };
+    let rules: Vec<bool> = typed.iter().zip(&units).map(is_rule).collect();
+    let mut stale = supersede::superseded(&units, &[]);
+    takeback::strike(&units, &rules, &marks, &mut stale);
     let mut seen = FxHashSet::default();
-    let mut out = Vec::new();
-    for ((sentence, unit), stale) in typed.iter().zip(units).zip(stale) {
-        let rule = sentence.listed || is_rule(&unit.text, language);
-        if rule && !stale && seen.insert(unit.text.to_lowercase()) {
-            out.push(unit.text);
+    let mut out = Orders { rules: Vec::new(), asked: Vec::new() };
+    for ((unit, rule), stale) in units.into_iter().zip(rules).zip(stale) {
+        let asked = !rule && unit.text.len() <= LONG && asks(&unit.text, &marks);
+        let list = if rule { &mut out.rules } else { &mut out.asked };
+        if (rule && !stale || asked) && seen.insert(directive::normal(&unit.text)) {
+            list.push(unit.text);
         }
     }
     out
-}
-
-/// What people asked to be made: each once, oldest first.
-pub(super) fn asked(_typed: &[Sentence<'_>], _language: Language) -> Vec<String> {
-    Vec::new()
 }
 
 fn unit(sentence: &Sentence<'_>) -> Unit {
@@ -38,6 +51,120 @@ fn unit(sentence: &Sentence<'_>) -> Unit {
     Unit { entry: sentence.entry, speaker, kind, text, fields: Vec::new() }
 }
 
-fn is_rule(text: &str, _language: Language) -> bool {
-    directive::order(text) >= Order::Plain && !text.ends_with('?')
+/// Whether a sentence orders or forbids, in English or in the conversation's language.
+fn binds(text: &str, marks: &Marks) -> bool {
+    if text.ends_with(['?', '？']) {
+        return false;
+    }
+    let spaced = spaced(text);
+    let holds = |list: &[&str]| list.iter().any(|mark| spaced.contains(mark));
+    let begins = |list: &[&str]| list.iter().any(|mark| spaced.starts_with(mark));
+    let own = begins(marks.openings) || holds(marks.negations) || english::is_rule(text);
+    holds(marks.orders) || own && !begins(marks.accounts)
+}
+
+fn asks(text: &str, marks: &Marks) -> bool {
+    let spaced = spaced(text);
+    english::asks(text) || marks.makes.iter().any(|mark| spaced.contains(mark))
+}
+
+/// The words of a text between single spaces, one before and one behind too.
+pub(super) fn spaced(text: &str) -> String {
+    format!(" {} ", directive::normal(text).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::Entry;
+    use epitome_testkit::chat;
+
+    use super::*;
+    use crate::ledger::typed;
+
+    fn check(messages: &[&str], rules: &[&str], asked: &[&str]) {
+        let entries = messages.iter().fold(chat(), |chat, text| chat.user(text)).entries();
+        let typed = typed::sentences(&entries.iter().collect::<Vec<&Entry>>());
+        let language = Language::of(typed.iter().map(|sentence| sentence.text));
+        let found = of(&typed, language);
+        assert_eq!((found.rules, found.asked), (owned(rules), owned(asked)), "{language:?}");
+    }
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn every_language_orders_and_asks() {
+        check(
+            &["Bitte schreibe einen Parser. Ändere nicht die Lockdatei. Das geht leider nicht."],
+            &["Ändere nicht die Lockdatei."],
+            &["Bitte schreibe einen Parser."],
+        );
+        check(
+            &[
+                "Écris un parseur pour le projet. Ne touche pas au fichier de verrouillage. Je ne sais pas.",
+            ],
+            &["Ne touche pas au fichier de verrouillage."],
+            &["Écris un parseur pour le projet."],
+        );
+        check(
+            &[
+                "Escribe un analizador para el proyecto. No toques el archivo de bloqueo. No sé por qué falla.",
+            ],
+            &["No toques el archivo de bloqueo."],
+            &["Escribe un analizador para el proyecto."],
+        );
+        check(
+            &[
+                "Scrivi un parser per il progetto. Non toccare il file di lock. Non so perché non va.",
+            ],
+            &["Non toccare il file di lock."],
+            &["Scrivi un parser per il progetto."],
+        );
+        check(
+            &[
+                "Escreva um analisador para o projeto. Não toque no arquivo de bloqueio. Não sei por que falha.",
+            ],
+            &["Não toque no arquivo de bloqueio."],
+            &["Escreva um analisador para o projeto."],
+        );
+        check(
+            &[
+                "Schrijf een parser voor het project. Raak het lockbestand niet aan. Dat werkt niet.",
+            ],
+            &["Raak het lockbestand niet aan."],
+            &["Schrijf een parser voor het project."],
+        );
+        check(
+            &["Напиши парсер для проекта. Не трогай файл блокировки. Не понимаю, почему падает."],
+            &["Не трогай файл блокировки."],
+            &["Напиши парсер для проекта."],
+        );
+        check(
+            &["请编写一个解析器。不要修改锁文件。构建失败了。"],
+            &["不要修改锁文件。"],
+            &["请编写一个解析器。"],
+        );
+        check(
+            &[
+                "パーサーを書いてください。ロックファイルは変更しないでください。ビルドが失敗しました。",
+            ],
+            &["ロックファイルは変更しないでください。"],
+            &["パーサーを書いてください。"],
+        );
+        check(
+            &["파서를 작성해 주세요. 잠금 파일은 수정하지 마세요. 빌드가 실패했습니다."],
+            &["잠금 파일은 수정하지 마세요."],
+            &["파서를 작성해 주세요."],
+        );
+    }
+
+    #[test]
+    fn a_rule_counts_once_and_english_counts_everywhere() {
+        check(
+            &["Never push.  Never push!", "Nutze bitte die Tabelle und nie den Cache."],
+            &["Never push.", "Nutze bitte die Tabelle und nie den Cache."],
+            &[],
+        );
+    }
 }

@@ -35,24 +35,35 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<Sentence<'a>> {
 }
 
 fn of_text<'a>(entry: usize, text: &'a str, out: &mut Vec<Sentence<'a>>) {
-    let (mut fenced, mut ruled) = (false, false);
-    for line in text.lines() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            fenced = !fenced;
-            continue;
-        }
-        if fenced || trimmed.is_empty() || is_quoted(trimmed) {
-            continue;
-        }
-        let point = without_bullet(trimmed);
-        let listed = ruled && point.len() < trimmed.len();
-        ruled = listed || heads_rules(trimmed);
-        if listed || split::reads_as_prose(trimmed) {
+    let mut ruled = false;
+    for Line { whole, point } in lines(text) {
+        let listed = ruled && point.len() < whole.len();
+        ruled = listed || heads_rules(whole);
+        if listed || !whole.starts_with('#') && split::has_few_signs(whole) {
             let sentences = split::whole_sentences(point).into_iter();
             out.extend(sentences.map(|text| Sentence { entry, text, listed }));
         }
     }
+}
+
+/// A line of a text that somebody wrote.
+pub(super) struct Line<'a> {
+    whole: &'a str,
+    /// The line without the mark of a list.
+    pub(super) point: &'a str,
+}
+
+/// The lines of a text that are neither code in fences nor quoted.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut fenced = false;
+    text.lines().map(str::trim).filter_map(move |whole| {
+        if whole.starts_with("```") || whole.starts_with("~~~") {
+            fenced = !fenced;
+            return None;
+        }
+        let said = !fenced && !whole.is_empty() && !is_quoted(whole);
+        said.then(|| Line { whole, point: without_bullet(whole) })
+    })
 }
 
 /// Quotes, diffs, and what a shell printed.

@@ -1,0 +1,464 @@
+//! How an English sentence orders, forbids and asks.
+//!
+//! Invariant: an account of how things are, a question and an idiom are no orders. Called by
+//! [`super::rules`].
+
+use crate::directive::{self, Order};
+
+/// A word in lower case without apostrophes, and whether a clause begins with it.
+struct Word {
+    text: String,
+    begins: bool,
+}
+
+/// Whether a sentence says how its reader must work from now on.
+pub(super) fn is_rule(text: &str) -> bool {
+    let words = words(text);
+    let words = without_openers(&words);
+    let at = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
+    if words.len() < 2 || text.ends_with('?') || begins_as_idiom(at(0), at(1)) {
+        return false;
+    }
+    let two = [at(0), at(1)];
+    let opens = OPENINGS.contains(&at(0)) || PAIRS.contains(&two);
+    let bare: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let bare = bare.join(" ");
+    opens
+        || directive::order(&bare) == Order::Direct && !tells_of_answers(&bare)
+        || PHRASES.iter().any(|phrase| format!(" {bare} ").contains(phrase))
+        || (1..words.len()).any(|place| commands(words, place))
+}
+
+/// Whether a sentence asks for something to be made.
+pub(super) fn asks(text: &str) -> bool {
+    let words = words(text);
+    let mut rest = without_openers(&words);
+    let mut wished = false;
+    while let Some((wish, length)) = politeness(rest) {
+        wished |= wish;
+        rest = &rest[length..];
+    }
+    let [verb, next, ..] = rest else { return false };
+    let (verb, next) = (verb.text.as_str(), next.text.as_str());
+    if verb == "make" && next == "sure" || verb == "fix" && next == "is" {
+        return false;
+    }
+    MAKES.contains(&verb) || wished && verb.len() > 2 && !ONLY_TALK.contains(&verb)
+}
+
+/// The words of a sentence.
+fn words(text: &str) -> Vec<Word> {
+    let mut out: Vec<Word> = Vec::new();
+    let (mut within, mut begins) = (false, true);
+    for c in text.chars() {
+        match c {
+            '\'' | '’' => {}
+            c if c.is_alphanumeric() || c == '_' => {
+                if !within {
+                    out.push(Word { text: String::new(), begins });
+                }
+                if let Some(word) = out.last_mut() {
+                    word.text.extend(c.to_lowercase());
+                }
+                (within, begins) = (true, false);
+            }
+            c => {
+                within = false;
+                begins |= matches!(c, ',' | ';' | ':' | '—' | '–' | '(' | '!');
+            }
+        }
+    }
+    out
+}
+
+/// Without `ok, `, `no, `, `please ` and the like before what is said.
+fn without_openers(words: &[Word]) -> &[Word] {
+    let mut rest = words;
+    while let [first, second, ..] = rest {
+        let answer = matches!(first.text.as_str(), "no" | "yes" | "nope") && second.begins;
+        if !answer && !OPENERS.contains(&first.text.as_str()) {
+            break;
+        }
+        rest = &rest[1..];
+    }
+    rest
+}
+
+/// What asks politely at the beginning, how many words it has, and whether it wishes.
+fn politeness(words: &[Word]) -> Option<(bool, usize)> {
+    let text: Vec<&str> = words.iter().take(5).map(|word| word.text.as_str()).collect();
+    POLITE
+        .iter()
+        .filter(|(phrase, _)| text.starts_with(phrase))
+        .map(|(phrase, wish)| (*wish, phrase.len()))
+        .max_by_key(|(_, length)| *length)
+}
+
+/// Whether the word there commands, be it that a clause begins with it, or that what stands before
+/// it leads to it.
+fn commands(words: &[Word], place: usize) -> bool {
+    let at = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
+    let (before, word, next) = (at(place - 1), at(place), at(place + 1));
+    let begins = words[place].begins;
+    match word {
+        "never" | "always" | "avoid" | "dont" => {
+            (begins || LEADS.contains(&before)) && !begins_as_idiom(word, next)
+        }
+        "do" if next == "not" => {
+            (begins || LEADS.contains(&before)) && !begins_as_idiom("dont", at(place + 2))
+        }
+        "no" => begins && !begins_as_idiom(word, next) && !next.is_empty(),
+        "ensure" | "only" => {
+            (begins || matches!(before, "please" | "and" | "should" | "must" | "may")) && next != ""
+        }
+        "make" => next == "sure" && (begins || LEADS.contains(&before)),
+        "must" | "mustnt" | "should" | "shouldnt" | "shall" => {
+            let told = ACCOUNTS.contains(&before) && !matches!(next, "never" | "always" | "not");
+            !told && !HOPES.contains(&next) && !hopes(next, at(place + 2))
+        }
+        _ => false,
+    }
+}
+
+/// `should be fine`: a guess rather than an order.
+fn hopes(next: &str, after: &str) -> bool {
+    next == "be"
+        && matches!(after, "good" | "fine" | "ok" | "okay" | "enough" | "able" | "done" | "easy")
+}
+
+fn begins_as_idiom(first: &str, second: &str) -> bool {
+    IDIOMS.iter().any(|(word, then)| *word == first && then.contains(&second))
+}
+
+/// "Your answer was wrong" speaks of an answer and orders nothing.
+fn tells_of_answers(bare: &str) -> bool {
+    let text = format!(" {bare} ");
+    [" was ", " were ", " thanks ", " thank ", " is wrong ", " wasnt "]
+        .iter()
+        .any(|mark| text.contains(mark))
+}
+
+/// Words before what is said.
+const OPENERS: &[&str] = &[
+    "ok",
+    "okay",
+    "yeah",
+    "well",
+    "alright",
+    "hm",
+    "hmm",
+    "hmmm",
+    "so",
+    "also",
+    "and",
+    "but",
+    "please",
+    "actually",
+    "now",
+    "then",
+    "oh",
+    "hey",
+    "just",
+    "btw",
+    "hi",
+    "hello",
+    "right",
+    "great",
+    "sure",
+    "again",
+    "omfg",
+    "important",
+    "note",
+    "remember",
+];
+/// Words that command where a sentence begins with them.
+const OPENINGS: &[&str] = &["use", "never", "always", "avoid", "ensure", "prefer", "respect"];
+/// Pairs of words that command where a sentence begins with them.
+const PAIRS: &[[&str; 2]] = &[
+    ["do", "not"],
+    ["stick", "to"],
+    ["you", "must"],
+    ["you", "shall"],
+    ["you", "should"],
+    ["stop", "using"],
+    ["leave", "the"],
+    ["write", "only"],
+    ["ask", "me"],
+    ["ask", "before"],
+    ["run", "only"],
+];
+/// Phrases that bind wherever they stand.
+const PHRASES: &[&str] = &[
+    " not allowed ",
+    " forbidden ",
+    " off limits ",
+    " out of scope ",
+    " no more than ",
+    " i prefer ",
+    " we prefer ",
+    " under no circumstances ",
+    " from now on ",
+    " may not ",
+    " must not ",
+    " may only ",
+    " only use ",
+    " use only ",
+    " only edit ",
+    " only touch ",
+    " only change ",
+    " only modify ",
+    " without asking ",
+    " please use ",
+    " please keep ",
+    " please avoid ",
+];
+/// What leads to a word that commands.
+const LEADS: &[&str] = &[
+    "please",
+    "and",
+    "but",
+    "so",
+    "then",
+    "also",
+    "you",
+    "must",
+    "should",
+    "shall",
+    "to",
+    "just",
+    "absolutely",
+    "be",
+    "or",
+    "may",
+    "can",
+    "simply",
+];
+/// Before `must` and `should`: an account or a question rather than an order.
+const ACCOUNTS: &[&str] = &[
+    "i", "we", "he", "she", "they", "it", "this", "that", "what", "how", "why", "where", "which",
+    "who", "there", "if",
+];
+/// Behind `should`: a guess.
+const HOPES: &[&str] = &["work", "fix", "do", "help", "suffice", "we", "i", "it", "have"];
+/// What looks like an order and is none.
+const IDIOMS: &[(&str, &[&str])] = &[
+    (
+        "dont",
+        &[
+            "know",
+            "understand",
+            "think",
+            "see",
+            "get",
+            "worry",
+            "mind",
+            "have",
+            "believe",
+            "care",
+            "remember",
+            "need",
+            "recall",
+            "really",
+            "like",
+        ],
+    ),
+    (
+        "no",
+        &[
+            "idea",
+            "problem",
+            "worries",
+            "need",
+            "way",
+            "wonder",
+            "clue",
+            "luck",
+            "thanks",
+            "one",
+            "matter",
+            "such",
+            "it",
+            "thats",
+            "i",
+            "that",
+            "this",
+            "not",
+            "you",
+            "the",
+            "its",
+            "there",
+            "we",
+            "lets",
+            "difference",
+            "change",
+            "error",
+            "errors",
+            "is",
+            "what",
+        ],
+    ),
+    ("keep", &["going", "on", "it", "at", "working", "trying"]),
+    ("only", &["then", "one", "thing", "the", "a", "problem", "issue"]),
+    ("never", &["mind", "seen", "had", "heard", "got", "was", "did"]),
+    ("always", &["has", "had", "was", "is", "the"]),
+    ("when", &["i", "we"]),
+    ("use", &["of", "case", "cases"]),
+];
+/// How a wish begins: the phrase, and whether any verb behind it is asked for.
+const POLITE: &[(&[&str], bool)] = &[
+    (&["can", "you"], false),
+    (&["could", "you"], false),
+    (&["would", "you"], false),
+    (&["will", "you"], false),
+    (&["please"], false),
+    (&["also"], false),
+    (&["then"], false),
+    (&["now"], false),
+    (&["just"], false),
+    (&["go", "ahead", "and"], false),
+    (&["lets"], false),
+    (&["help", "me"], false),
+    (&["help", "me", "to"], false),
+    (&["we", "need", "to"], false),
+    (&["we", "still", "need", "to"], false),
+    (&["we", "have", "to"], false),
+    (&["we", "should"], false),
+    (&["we", "also", "need", "to"], false),
+    (&["you", "need", "to"], false),
+    (&["i", "want", "you", "to"], true),
+    (&["i", "need", "you", "to"], true),
+    (&["id", "like", "you", "to"], true),
+    (&["id", "like", "to"], true),
+    (&["i", "would", "like", "to"], true),
+    (&["i", "would", "like", "you", "to"], true),
+    (&["i", "want", "to"], true),
+    (&["i", "need", "to"], true),
+    (&["your", "task", "is", "to"], true),
+    (&["the", "task", "is", "to"], true),
+    (&["the", "goal", "is", "to"], true),
+];
+/// Verbs of making.
+const MAKES: &[&str] = &[
+    "create",
+    "write",
+    "build",
+    "implement",
+    "add",
+    "generate",
+    "produce",
+    "draft",
+    "design",
+    "develop",
+    "port",
+    "make",
+    "fix",
+    "refactor",
+    "rewrite",
+    "migrate",
+    "convert",
+    "document",
+    "prepare",
+    "deliver",
+    "extend",
+    "replace",
+    "rename",
+    "remove",
+    "update",
+    "introduce",
+    "translate",
+    "adjust",
+    "delete",
+    "split",
+    "book",
+    "cancel",
+    "upgrade",
+    "solve",
+];
+/// Verbs that a wish may have without asking for anything.
+const ONLY_TALK: &[&str] = &[
+    "know",
+    "see",
+    "say",
+    "ask",
+    "understand",
+    "thank",
+    "think",
+    "believe",
+    "hear",
+    "mention",
+    "point",
+    "confirm",
+    "clarify",
+    "apologize",
+    "talk",
+    "tell",
+    "share",
+    "note",
+    "discuss",
+    "proceed",
+    "ensure",
+    "inquire",
+    "speak",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_told_from_talk() {
+        let check = |text: &str, rule: bool| assert_eq!(is_rule(text), rule, "{text}");
+        for rule in [
+            "Never commit without asking me.",
+            "Please don’t touch the lock file.",
+            "No new dependencies.",
+            "no console logs!",
+            "Use pnpm.",
+            "ok, use rgb values in the themes, no indices!",
+            "invalid themes must NEVER explode",
+            "The public API must stay as it is.",
+            "Run the tests, but do not push.",
+            "When you cite something, use the primary source.",
+            "Keep every answer under 80 words",
+            "You may only edit files below src/.",
+            "Everything in vendor/ is off limits.",
+            "Make sure that the build passes.",
+            "link text should be the same as accent",
+        ] {
+            check(rule, true);
+        }
+        for talk in [
+            "I don't understand why it fails.",
+            "the theme should work now",
+            "that should do it",
+            "should we keep this?",
+            "no, that's not it.",
+            "No idea what this does.",
+            "The build always fails at night.",
+            "users never see that page",
+            "i think there's only one file left to fix up",
+            "Keep going.",
+            "continue",
+            "Thanks for your reply.",
+            "Your answer was wrong.",
+            "it never worked",
+        ] {
+            check(talk, false);
+        }
+    }
+
+    #[test]
+    fn requests_are_told_from_talk() {
+        let check = |text: &str, asked: bool| assert_eq!(asks(text), asked, "{text}");
+        check("ok, create a new theme for me", true);
+        check("Can you please write a simple test?", true);
+        check("we need to fix the tui test sources.", true);
+        check("I'd like to change my flight to Boston.", true);
+        check("Your task is to port the parser.", true);
+        check("I want to know why.", false);
+        check("make sure it works", false);
+        check("read the docs", false);
+        check("The fix is good.", false);
+        check("continue", false);
+    }
+}
