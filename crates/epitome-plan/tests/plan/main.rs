@@ -19,6 +19,10 @@ mod run;
 #[cfg(test)]
 mod size;
 #[cfg(test)]
+mod state;
+#[cfg(test)]
+mod strip;
+#[cfg(test)]
 mod tail;
 #[cfg(test)]
 mod wording;

@@ -7,7 +7,7 @@ use epitome_kernel::types::hook::{
 use epitome_kernel::types::{EntryId, Op, PartId, Plan, Role, SummaryKind, Unit};
 use epitome_kernel::{Sizes, Summarizer, Thread};
 use epitome_plan::{Assembly, CompressOptions, Outcome, assemble};
-use epitome_testkit::{FixedCounter, ScriptedSummarizer, conversation, now};
+use epitome_testkit::{FixedCounter, ScriptedSummarizer, conversation, now, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -206,8 +206,9 @@ proptest! {
         second in vec(raw(), 1..5),
         scripts in vec((scripts(), scripts()), 0..3),
         share in prop::option::weighted(0.3, 0.2..1.0_f64),
+        state in prop::option::weighted(0.3, words(1..60)),
     ) {
-        let (thread, options) = (Thread::new(entries, &[]), options());
+        let (thread, options) = (Thread::new(entries, &[]), CompressOptions { state, ..options() });
         let sizes = sizes(&thread, Unit::Tokens);
         let summarizers: Vec<_> = scripts
             .into_iter()

@@ -3,7 +3,9 @@
 use epitome_kernel::types::{Budget, EntryId, Image, Op, PartId, SummaryKind, Unit};
 use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
 use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
-use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
+use epitome_testkit::{
+    Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now, words,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -260,6 +262,7 @@ proptest! {
         outdated in vec(0..60_u32, 0..8),
         ladder in ladders(),
         unit in units(),
+        state in prop::option::weighted(0.3, words(1..60)),
     ) {
         let thread = Thread::new(entries, &[]);
         let sizes = sizes(&thread, unit);
@@ -269,6 +272,7 @@ proptest! {
             keep_recent_slack: slack,
             keep_recent_messages: keep,
             ladder,
+            state: state.clone(),
             ..options()
         };
         let outdated: Vec<_> = outdated.into_iter().map(EntryId).collect();
@@ -284,6 +288,11 @@ proptest! {
                 prop_assert!(sizes.total() > budget.most);
                 prop_assert!(done.size[1] <= budget.most);
                 prop_assert_eq!(done.view.size(&sizes), done.size[1]);
+                let states = done.plan.ops.iter().filter_map(|op| match op {
+                    Op::State { text, .. } => Some(text),
+                    _ => None,
+                });
+                prop_assert_eq!(states.collect::<Vec<_>>(), state.iter().collect::<Vec<_>>());
                 if unit != Unit::Bytes {
                     let again = Sizes::of(&done.view.entries(), *sizes.gauge(), 0);
                     prop_assert_eq!(again.total(), done.size[1]);

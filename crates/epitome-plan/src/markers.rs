@@ -1,0 +1,262 @@
+//! Markers of goals in what a model says: the built-in grammar (SPEC 9).
+//!
+//! Invariant: one marker a line, nothing of a line that only resembles one, nothing inside a code
+//! fence. Pure and linear. Called by the built-in policy; another policy may read otherwise.
+
+use epitome_kernel::types::hook::Found;
+
+/// The states of a milestone, each with its word.
+const MILESTONE: [(&str, &str); 4] = [
+    ("COMPLETED", "completed"),
+    ("IN PROGRESS", "in_progress"),
+    ("IN-PROGRESS", "in_progress"),
+    ("PENDING", "pending"),
+];
+/// Those of a decision.
+const DECISION: [(&str, &str); 2] = [("LOCKED", "locked"), ("ARCHITECTURE", "architecture")];
+/// What becomes of a file.
+const ARTIFACT: [(&str, &str); 3] =
+    [("Created", "created"), ("Modified", "modified"), ("Deleted", "deleted")];
+
+/// What the markers of a text say, in their order.
+pub fn markers(text: &str) -> Vec<Found> {
+    let (mut found, mut fence) = (Vec::new(), None);
+    for line in text.lines() {
+        match fence {
+            Some(open) if closes(open, line) => fence = None,
+            Some(_) => {}
+            None => match opens(line) {
+                Some(open) => fence = Some(open),
+                None => found.extend(marker(line)),
+            },
+        }
+    }
+    found
+}
+
+/// A fence: its character and how often it stands there.
+type Fence = (char, usize);
+
+/// The fence that a line begins with, and what stands behind it.
+fn fence(line: &str) -> Option<(Fence, &str)> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let length = line.len() - rest.len();
+    (length >= 3).then_some(((mark, length), rest))
+}
+
+/// The fence that a line opens. Behind backticks there is no other backtick: that would be a piece
+/// of code in a sentence.
+fn opens(line: &str) -> Option<Fence> {
+    let (open, info) = fence(line)?;
+    (open.0 != '`' || !info.contains('`')).then_some(open)
+}
+
+fn closes((mark, length): Fence, line: &str) -> bool {
+    fence(line).is_some_and(|((other, closing), rest)| {
+        other == mark && closing >= length && rest.trim().is_empty()
+    })
+}
+
+/// What a line outside of fences says, if it is a marker. One that is indented by more than three
+/// spaces is code.
+fn marker(line: &str) -> Option<Found> {
+    let begins = line.trim_start_matches(' ');
+    if line.len() - begins.len() > 3 {
+        return None;
+    }
+    let (keyword, rest) = begins.strip_prefix('[')?.split_once(']')?;
+    if !rest.starts_with(char::is_whitespace) {
+        return None;
+    }
+    let rest = rest.trim_end();
+    let (kind, text, state) = match keyword {
+        "GOAL" => ("goal", rest, None),
+        "CHECKPOINT" => {
+            let (text, state) = stated(rest, &MILESTONE)?;
+            ("milestone", text, Some(state))
+        }
+        "DECISION" => match stated(rest, &DECISION) {
+            Some((text, state)) => ("decision", text, Some(state)),
+            None => ("decision", rest, None),
+        },
+        "ARTIFACT" => {
+            let (change, path) = rest.trim_start().split_once(char::is_whitespace)?;
+            ("artifact", unquoted(path.trim_start()), Some(word(change, &ARTIFACT)?))
+        }
+        "NEXT" => ("next", rest, None),
+        _ => return None,
+    };
+    let (text, state) = (text.trim(), state.map(str::to_owned));
+    (!text.is_empty()).then(|| Found { kind: kind.to_owned(), text: text.to_owned(), state })
+}
+
+/// A text that ends with ` - STATE`, and the state's word.
+fn stated<'t>(text: &'t str, states: &[(&str, &'static str)]) -> Option<(&'t str, &'static str)> {
+    let (text, state) = text.rsplit_once(" - ")?;
+    Some((text, word(state.trim_start(), states)?))
+}
+
+/// The word of a state, whatever its case.
+fn word(state: &str, states: &[(&str, &'static str)]) -> Option<&'static str> {
+    let known = states.iter().find(|(name, _)| name.eq_ignore_ascii_case(state));
+    known.map(|(_, word)| *word)
+}
+
+/// A path without the backticks around it.
+fn unquoted(path: &str) -> &str {
+    path.strip_prefix('`').and_then(|path| path.strip_suffix('`')).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(text: &str) -> Vec<(String, String, Option<String>)> {
+        let told = |found: Found| (found.kind, found.text, found.state);
+        markers(text).into_iter().map(told).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str, Option<&str>)]) {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(kind, text, state)| {
+                ((*kind).to_owned(), (*text).to_owned(), state.map(str::to_owned))
+            })
+            .collect();
+        assert_eq!(told(text), expected, "{text}");
+    }
+
+    /// SPEC 9: "Markers in model output, one a line".
+    #[test]
+    fn every_marker_is_read() {
+        check(
+            "I begin.\n[GOAL] Ship the importer\n[CHECKPOINT] parser - COMPLETED\n\
+             [CHECKPOINT] writer - IN PROGRESS\r\n[CHECKPOINT] reader - IN-PROGRESS\n\
+             [CHECKPOINT] manual - PENDING\n[DECISION] Use SQLite\n[DECISION] No network - LOCKED\n\
+             [DECISION] Append-only rows - ARCHITECTURE\n[ARTIFACT] Created src/a b.rs\n\
+             [ARTIFACT] Modified `src/c.rs`\n[ARTIFACT] Deleted d.rs\n   [NEXT] ask for a review \n\
+             Done.",
+            &[
+                ("goal", "Ship the importer", None),
+                ("milestone", "parser", Some("completed")),
+                ("milestone", "writer", Some("in_progress")),
+                ("milestone", "reader", Some("in_progress")),
+                ("milestone", "manual", Some("pending")),
+                ("decision", "Use SQLite", None),
+                ("decision", "No network", Some("locked")),
+                ("decision", "Append-only rows", Some("architecture")),
+                ("artifact", "src/a b.rs", Some("created")),
+                ("artifact", "src/c.rs", Some("modified")),
+                ("artifact", "d.rs", Some("deleted")),
+                ("next", "ask for a review", None),
+            ],
+        );
+    }
+
+    /// SPEC 9: "Case of the state does not matter".
+    #[test]
+    fn the_case_of_a_state_does_not_matter() {
+        check("[CHECKPOINT] a - In Progress", &[("milestone", "a", Some("in_progress"))]);
+        check("[CHECKPOINT] a - b - completed", &[("milestone", "a - b", Some("completed"))]);
+        check("[DECISION] a - Locked", &[("decision", "a", Some("locked"))]);
+        check("[ARTIFACT] DELETED x", &[("artifact", "x", Some("deleted"))]);
+    }
+
+    /// SPEC 9: "a line that only resembles a marker is left alone".
+    #[test]
+    fn a_line_that_only_resembles_a_marker_is_left_alone() {
+        for line in [
+            "[GOAL]",
+            "[GOAL] ",
+            "[GOAL]text",
+            "[GOAL]: text",
+            "[GOAL](https://goal.test)",
+            "[goal] text",
+            "[GOALS] text",
+            "[ GOAL ] text",
+            "- [GOAL] text",
+            "> [GOAL] text",
+            "**[GOAL]** text",
+            "`[GOAL] text`",
+            "See [GOAL] text",
+            "    [GOAL] indented code",
+            "\t[GOAL] indented code",
+            "[CHECKPOINT] no state",
+            "[CHECKPOINT] a - DONE",
+            "[CHECKPOINT] a — COMPLETED",
+            "[CHECKPOINT] a -COMPLETED",
+            "[CHECKPOINT] - COMPLETED",
+            "[CHECKPOINT] COMPLETED",
+            "[DECISION] - LOCKED",
+            "[ARTIFACT] Created",
+            "[ARTIFACT] Created ``",
+            "[ARTIFACT] Renamed x",
+            "[ARTIFACT] src/x.rs",
+            "[NEXT]\u{200b}x",
+            "[NEXT",
+        ] {
+            check(line, &[]);
+        }
+        // What is no state belongs to the decision.
+        check("[DECISION] Tabs - not spaces", &[("decision", "Tabs - not spaces", None)]);
+    }
+
+    /// SPEC 9: "text inside code fences is not parsed".
+    #[test]
+    fn fences_hide_what_they_hold() {
+        let goal = [("goal", "real", None)];
+        check("```\n[GOAL] a\n```\n[GOAL] real", &goal);
+        check("~~~ md\n[GOAL] a\n```\n[GOAL] b\n~~~\n[GOAL] real", &goal);
+        check("````\n[GOAL] a\n```\n[GOAL] b\n`````  \n[GOAL] real", &goal);
+        check("```\n[GOAL] a\n``` no end\n[GOAL] b\n```\n[GOAL] real", &goal);
+        check("1. so:\n\n   ```sh\n[GOAL] a\n   ```\n[GOAL] real", &goal);
+        // One that is never closed holds all the rest.
+        check("[GOAL] real\n```\n[GOAL] a\n~~~\n[NEXT] b", &goal);
+        check("[GOAL] real\n~~~\n[GOAL] a", &goal);
+        // A piece of code in a sentence, and what is too short, are no fences.
+        check("```a``` is code\n[GOAL] real", &goal);
+        check("``\n[GOAL] real\n``", &goal);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Any text is read, and nothing is made up: what is found stands in it.
+        #[test]
+        fn any_text_is_read(text in "(\\PC|\\[(GOAL|NEXT|DECISION|CHECKPOINT)\\] |[ \n\r\t`~-])*") {
+            for found in markers(&text) {
+                prop_assert!(text.contains(&found.text) && !found.text.is_empty());
+                prop_assert!(!found.text.contains('\n'));
+            }
+        }
+
+        /// Whatever stands in a fence yields nothing, closed or not.
+        #[test]
+        fn what_is_fenced_yields_nothing(
+            inner in prop::collection::vec(
+                prop_oneof![
+                    "\\[(GOAL|NEXT|DECISION)\\] [a-z]{1,5}",
+                    "~~~~?",
+                    "``",
+                    "\\PC{0,8}",
+                ],
+                0..8,
+            ),
+            closed in any::<bool>(),
+        ) {
+            let inner: Vec<String> =
+                inner.into_iter().filter(|line| !line.contains("```")).collect();
+            let end = if closed { "\n```\n[NEXT] seen" } else { "" };
+            let found = markers(&format!("```text\n{}{end}", inner.join("\n")));
+            let seen = if closed { vec![("next", "seen")] } else { Vec::new() };
+            let found: Vec<_> =
+                found.iter().map(|found| (found.kind.as_str(), found.text.as_str())).collect();
+            prop_assert_eq!(found, seen);
+        }
+    }
+}
