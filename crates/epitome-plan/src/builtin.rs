@@ -3,11 +3,14 @@
 //! Invariant: it has an opinion on every hook that a conversation cannot go on without, it cannot
 //! fail, and none of its numbers stands here. Called through the chain, as every policy.
 
+use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
-    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fit, Order, Orders, PlanJob, Strength, Trigger,
-    TriggerJob, Way,
+    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fit, Found, GoalsJob, Order, Orders, PlanJob,
+    Strength, Trigger, TriggerJob, Way,
 };
 use epitome_kernel::{Opinion, Policy, Rest};
+
+use crate::markers;
 
 /// The decisions of the built-in policy, as a profile states them. Shares are of the limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,6 +131,11 @@ impl Policy for Builtin {
         let ops = vec![Order::Fit(Fit::default())];
         Ok(Some(Orders { ops, ..Orders::default() }))
     }
+
+    /// Markers, in what the model says: it was told of them, others only write about them.
+    fn goals(&self, job: &GoalsJob, _rest: &Rest<'_>) -> Opinion<Vec<Found>> {
+        Ok((job.speaker == Speaker::Model.name()).then(|| markers(&job.text)))
+    }
 }
 
 fn share(whole: u64, share: f64) -> u64 {
@@ -140,6 +148,7 @@ mod tests {
     use std::sync::Arc;
 
     use epitome_kernel::Chain;
+    use epitome_kernel::types::Goals;
     use epitome_kernel::types::hook::{Arriving, Cache, Common, ModelFacts, Occasion, Tokens};
 
     use super::*;
@@ -261,6 +270,17 @@ mod tests {
         check(401, "read", Way::Offload, Some(50));
         check(400, "epitome recall", Way::Keep, None);
         check(401, "epitome recall", Way::Keep, None);
+    }
+
+    /// SPEC 9: "Markers in model output".
+    #[test]
+    fn markers_are_read_in_what_the_model_says_alone() {
+        let found = |speaker: Speaker| {
+            let (speaker, text) = (speaker.name().to_owned(), "[NEXT] a".to_owned());
+            let job = GoalsJob { common: common(1000, 0), speaker, text, goals: Goals::default() };
+            chain().1.ask().goals(&job).ok().flatten().unwrap_or_default().len()
+        };
+        assert_eq!((found(Speaker::Model), found(Speaker::Human)), (1, 0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::fmt;
 use super::answer::Budgets;
 use super::order::Place;
 use super::shape::{Shape, Shaped, table, words};
-use crate::{Cause, Event, Role, Speaker};
+use crate::{Cause, Event, Goals, Role, Speaker};
 
 table! {
     /// What every job says.
@@ -353,10 +353,14 @@ table! {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
-        /// The text.
+        /// Who says it: `human` or `model`.
+        pub speaker: String,
+        /// The text; calls of tools and what they return are none.
         pub text: String,
     }
 }
+        /// The goals so far.
+        pub goals: Goals,
 
 words! {
     /// What is worded.

@@ -10,7 +10,7 @@ use epitome_kernel::{Counter, StoreError};
 use epitome_types::hook::{
     Arriving, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
 };
-use epitome_types::{Entry, Happened, Mark, Speaker};
+use epitome_types::{Body, Entry, Happened, Mark, Speaker};
 
 use super::Session;
 use super::compress::Brief;
@@ -100,8 +100,14 @@ impl Session {
                 pins.push((ground.tail.place(entry.id), policy));
             }
             typed = intent(entry).map(str::to_owned).or(typed);
-            if matches!(speaker(entry), Speaker::Human | Speaker::Model) {
-                let mut job = GoalsJob { common: brief.common.clone(), text };
+            let speaker = speaker(entry);
+            if matches!(speaker, Speaker::Human | Speaker::Model) {
+                let mut job = GoalsJob {
+                    common: brief.common.clone(),
+                    speaker: speaker.name().to_owned(),
+                    text: spoken(entry),
+                    goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
+                };
                 let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
                 for goal in found.into_iter().flatten() {
                     events.add([size; 2], Happened::GoalFound { goal });
@@ -181,4 +187,13 @@ fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
         lines: text.lines().count() as u64,
         error: entry.results().any(|result| result.error),
     }
+}
+
+/// What an entry says in words: calls of tools and what they return are none.
+fn spoken(entry: &Entry) -> String {
+    let texts = entry.parts.iter().filter_map(|part| match &part.body {
+        Body::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -7,7 +7,7 @@ use epitome::types::hook::{
     GoalsJob, ModelFacts, ObserveJob, Occasion, Place, PlanJob, PromptJob, Purpose, RenderJob,
     Standing, StatusJob, Texts, Tokens, TriggerJob, VerifyJob, Wording,
 };
-use epitome::types::{Cause, Event, Happened};
+use epitome::types::{Cause, Event, Goals, Happened};
 use epitome::{Chain, Job};
 
 /// Messages, in exchanges of four.
@@ -77,7 +77,11 @@ impl Jobs {
                 let intent = Some("Go on.".to_owned());
                 act(&Job::Observe(&ObserveJob { common, entry, intent, since_epoch: 12, text }));
             }
-            "goals" => act(&Job::Goals(&GoalsJob { common, text: TEXT.to_owned() })),
+            "goals" => {
+                let (speaker, text) = ("model".to_owned(), TEXT.to_owned());
+                let goals = Goals::default();
+                act(&Job::Goals(&GoalsJob { common, speaker, text, goals }));
+            }
             "trigger" => {
                 let (cause, cache) = (Occasion::Turn, Cache { warm: true, ..Cache::default() });
                 act(&Job::Trigger(&TriggerJob {
