@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome_kernel::types::{ContentId, Mark, Purpose};
+use epitome_kernel::types::{ContentId, GoalChange, Mark, Purpose};
 use epitome_kernel::{Journal, Store, StoreError};
 use epitome_store::Archive;
 use epitome_store::Sqlite;
@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, answer, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say,
-    snapshot,
+    LONG, SCOPE, acts, answer, batch, chain, chains, departure, epoch, goal, key, keys, memos,
+    rewrite, say, snapshot,
 };
 
 /// Damages that are tried of each kind.
@@ -43,6 +43,8 @@ fn filled() -> (TempDir, PathBuf) {
     store.erase(SCOPE, key("another way")).unwrap();
     store.trash(SCOPE, "two", true).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
+    store.act(SCOPE, "one", &acts()).unwrap();
+    store.act(SCOPE, "two", &acts()[..1]).unwrap();
     store.answered(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
     store.answered(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
     drop(store);
@@ -67,6 +69,8 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.unindexed(SCOPE, 99)?),
         format!("{:?}", store.rent(SCOPE, "one")?),
         format!("{:?}", store.memos(SCOPE, "one")?),
+        format!("{:?}", store.acts(SCOPE, "one")?),
+        format!("{:?}", store.acts(SCOPE, "two")?),
         format!("{:?}", store.answer(SCOPE, "one")?),
     ];
     for text in HISTORY {
@@ -206,6 +210,12 @@ fn losses_are_named() {
         ("UPDATE answer SET bytes = x'00' WHERE id = 1", "is not what its address says"),
         ("UPDATE answer SET after = zeroblob(16)", "the answer 1 does not follow the history"),
         ("UPDATE answer SET session = 77", "the session of the answer 1 is missing"),
+        ("DELETE FROM act WHERE id = 2", "the records are not those that were written"),
+        ("UPDATE act SET act = replace(act, 'Ship', 'Sink')", "the records are not those"),
+        ("UPDATE act SET act = '{}' WHERE id = 1", "the act 1 cannot be read"),
+        ("UPDATE act SET session = 77 WHERE id = 3", "the session of the act 3 is missing"),
+        ("UPDATE epoch SET must_keep = NULL", "is not what its id says"),
+        ("UPDATE epoch SET must_keep = replace(must_keep, '3', '4')", "is not what its id says"),
         ("UPDATE passage SET start = 3", "does not stand in its original"),
         ("UPDATE rewrite SET text = zeroblob(16)", "is sent as is missing"),
         ("DROP INDEX message_place", "the tables are not as"),
@@ -243,6 +253,8 @@ fn check_erased(secret: &str) {
     let (first, second) = (r#"{"said":"he told hunter2"}"#, r#"{"said":"my password"}"#);
     store.note(SCOPE, "one", &memos(&[("default", first)])).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", second)])).unwrap();
+    let quoting = goal(GoalChange::Next { text: "my password is hunter2".into() });
+    store.act(SCOPE, "one", &[quoting]).unwrap();
     store
         .answered(SCOPE, "one", &answer(&["before"], &format!("{secret}, said otherwise")))
         .unwrap();

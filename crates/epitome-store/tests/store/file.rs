@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use crate::common::{Chars, Conversation};
-use crate::talk::{SCOPE, answer, answer_said, batch, chain, epoch, key, memos, say};
-use epitome_kernel::types::Mark;
+use crate::talk::{SCOPE, acts, answer, answer_said, batch, chain, epoch, key, memos, say};
+use epitome_kernel::types::{Epoch, Mark, MustKeep};
 use epitome_kernel::{Commit, Departure, Journal, Store, StoreError};
 use epitome_store::Archive;
 use epitome_store::{Durability, Sqlite};
@@ -91,7 +91,7 @@ fn a_newer_store_is_refused_untouched() {
     let before = std::fs::read(&path).unwrap();
     for open in [Sqlite::open, Sqlite::open_existing] {
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 999, known: 4 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 5 }), "{error}");
     }
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -205,7 +205,11 @@ fn take_back(path: &Path, version: u32) {
             raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
         }
     };
-    drop_tables(&["answer"]);
+    drop_tables(&["act"]);
+    raw.execute_batch("ALTER TABLE epoch DROP COLUMN must_keep").unwrap();
+    if version < 4 {
+        drop_tables(&["answer"]);
+    }
     if version < 3 {
         drop_tables(&["memo"]);
     }
@@ -224,7 +228,7 @@ fn take_back(path: &Path, version: u32) {
 
 #[test]
 fn an_older_store_becomes_a_journal() {
-    for version in [1, 2, 3] {
+    for version in [1, 2, 3, 4] {
         let (_folder, path) = place();
         let store = Sqlite::open(&path).unwrap();
         store.keep("a", &one("the lighthouse")).unwrap();
@@ -235,6 +239,7 @@ fn an_older_store_becomes_a_journal() {
         say(&store, "one", &[], &["a", "b"]);
         store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
         store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
+        store.act(SCOPE, "one", &acts()).unwrap();
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 2, "{version}");
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
@@ -243,7 +248,7 @@ fn an_older_store_becomes_a_journal() {
 
 #[test]
 fn an_older_journal_keeps_all_that_it_holds() {
-    for version in [2, 3] {
+    for version in [2, 3, 4] {
         check_kept(version);
     }
 }
@@ -253,7 +258,10 @@ fn check_kept(version: u32) {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b"]);
-    store.commit(SCOPE, "one", &epoch(&["a", "b"], "s"), &Departure::default(), 0).unwrap();
+    // As it was made before there was a score.
+    let mut old = Epoch { must_keep: MustKeep::default(), ..epoch(&["a", "b"], "s") };
+    old.id = old.hash();
+    store.commit(SCOPE, "one", &old, &Departure::default(), 0).unwrap();
     let before = store.session(SCOPE, "one").unwrap();
     drop(store);
     take_back(&path, version);
@@ -264,13 +272,19 @@ fn check_kept(version: u32) {
         store.history(SCOPE, chain(&["a", "b"]), 0, 9).unwrap(),
         batch(&[], &["a", "b"]).said
     );
+    assert_eq!(store.epochs_of(SCOPE, "one").unwrap()[0].epoch, old);
     assert_eq!(store.seen(SCOPE).unwrap(), 1);
+    let new = epoch(&["a", "b"], "anew");
+    store.commit(SCOPE, "one", &new, &Departure::default(), 1).unwrap();
+    store.act(SCOPE, "one", &acts()).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
     store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
     drop(store);
     let store = Sqlite::open_existing(&path).unwrap();
     assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a", "b"], "c")));
     assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[("default", "{}")]));
+    assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
+    assert_eq!(store.epochs_of(SCOPE, "one").unwrap()[1].epoch, new);
     assert_eq!(store.verify(false).unwrap(), []);
 }
 

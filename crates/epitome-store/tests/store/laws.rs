@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::Store;
-use epitome_kernel::types::{Chain, ContentId, Mark, Purpose};
+use epitome_kernel::types::{Chain, ContentId, GoalChange, Mark, Purpose};
 use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 use proptest::prelude::*;
@@ -11,8 +11,8 @@ use proptest::sample::Index;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, answer, batch, chain, chains, departure, epoch, key, keys, memos, rewrite,
-    snapshot,
+    LONG, SCOPE, acts, answer, batch, chain, chains, departure, epoch, goal, key, keys, memos,
+    rewrite, snapshot,
 };
 
 /// What may be said: few texts, so that histories meet.
@@ -60,6 +60,11 @@ enum Act {
         session: usize,
         policies: usize,
     },
+    Do {
+        session: usize,
+        acts: usize,
+        text: usize,
+    },
     Answer {
         session: usize,
         at: Index,
@@ -78,7 +83,7 @@ enum Act {
     Reopen,
 }
 
-fn acts() -> impl Strategy<Value = Vec<Act>> {
+fn any_acts() -> impl Strategy<Value = Vec<Act>> {
     let session = || 0..SESSIONS.len();
     let new = prop::collection::vec(0..TEXTS.len(), 0..4);
     prop::collection::vec(
@@ -96,6 +101,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
                 .prop_map(|(session, at, automatic)| Act::Snap { session, at, automatic }),
             1 => (session(), any::<bool>()).prop_map(|(session, trashed)| Act::Trash { session, trashed }),
             2 => (session(), 0_usize..4).prop_map(|(session, policies)| Act::Note { session, policies }),
+            2 => (session(), 0_usize..4, 0..TEXTS.len())
+                .prop_map(|(session, acts, text)| Act::Do { session, acts, text }),
             3 => (session(), any::<Index>(), 0_usize..3, prop::option::of(0..TEXTS.len()))
                 .prop_map(|(session, at, cut, text)| Act::Answer { session, at, cut, text }),
             2 => (1_usize..4).prop_map(|most| Act::Index { most }),
@@ -176,6 +183,11 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             let notes = &notes[..*policies];
             shown(&store.note(SCOPE, SESSIONS[*session], &memos(notes)))
         }
+        Act::Do { session, acts: count, text } => {
+            let mut acts = acts();
+            acts.insert(0, goal(GoalChange::Next { text: TEXTS[*text].into() }));
+            shown(&store.act(SCOPE, SESSIONS[*session], &acts[..*count]))
+        }
         Act::Answer { session, at, cut, text } => {
             let after = shortened(told.history(*at), *cut);
             let mut answer = answer(&after, text.map_or("", |text| TEXTS[text]));
@@ -242,6 +254,7 @@ fn portrait(store: &(impl Archive + Store), told: &Told) -> Vec<String> {
         told_all.push(format!("{:?}", store.answer(SCOPE, session)));
         told_all.push(format!("{:?}", store.rent(SCOPE, session)));
         told_all.push(format!("{:?}", store.memos(SCOPE, session)));
+        told_all.push(format!("{:?}", store.acts(SCOPE, session)));
     }
     for history in &told.histories {
         told_all.push(format!("{:?}", store.known(SCOPE, &chains(history))));
@@ -268,7 +281,7 @@ proptest! {
     })]
 
     #[test]
-    fn both_stores_answer_the_same(acts in acts()) {
+    fn both_stores_answer_the_same(acts in any_acts()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("epitome.db");
         let (memory, mut sqlite) = (Memory::new(), Sqlite::open(&path).unwrap());

@@ -1,6 +1,8 @@
 //! The stores, seen through the port: one suite for both, and what holds for files alone.
 
 #[cfg(test)]
+mod act;
+#[cfg(test)]
 mod answer;
 #[cfg(test)]
 mod archive;

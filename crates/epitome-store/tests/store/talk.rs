@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Cause, Chain, Checkpoint, ContentId, Covered, EntryId, EntryKey, Epoch, How, Level, MustKeep,
-    Op, PartId, Plan, Purpose, Rewrite, Role, Snapshot, Usage,
+    Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, DecisionKind, EntryId, EntryKey,
+    Epoch, GoalChange, How, Level, MustKeep, Op, PartId, Plan, Priority, Purpose, Rewrite, Role,
+    Snapshot, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 
@@ -104,6 +105,30 @@ pub(crate) fn answer_said(after: &[&str], text: &str) -> Said {
 /// What policies noted.
 pub(crate) fn memos(notes: &[(&str, &str)]) -> BTreeMap<String, String> {
     notes.iter().map(|(policy, memo)| ((*policy).into(), (*memo).into())).collect()
+}
+
+/// Something about a goal that the model said.
+pub(crate) fn goal(change: GoalChange) -> Acted {
+    Acted { act: Act::Goal(change.into()), by: By::Model, at: "2026-01-01T00:05:00Z".into() }
+}
+
+/// Acts of every kind.
+pub(crate) fn acts() -> Vec<Acted> {
+    let (locked, kind) = (true, DecisionKind::Architecture);
+    let (text, rationale) = ("Use \"SQLite\"\nonly".to_owned(), Some("one file: ä".to_owned()));
+    let act = |act, by| Acted { act, by, at: "2026-01-01T00:06:00Z".into() };
+    vec![
+        goal(GoalChange::Set { text: "Ship it".into(), priority: Priority::High }),
+        goal(GoalChange::Decide { text, rationale, locked, kind }),
+        goal(GoalChange::Pause),
+        act(Act::Augment { name: "style/terse".into(), active: true }, By::User),
+        act(Act::Ask { tool: "compress_to_checkpoint".into() }, By::Model),
+        act(Act::Met, By::Policy("watermark".into())),
+        act(
+            Act::Mark { entry: key("a"), tool: "done".into(), blocks: 7, saved: u64::MAX },
+            By::Policy("watermark".into()),
+        ),
+    ]
 }
 
 /// An epoch over a run.

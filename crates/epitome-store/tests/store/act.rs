@@ -1,0 +1,117 @@
+//! What every journal must do with acts: keep them as they were done, in their order, and let go of
+//! them with their session and with the message that they quote.
+
+use epitome_kernel::types::{Act, Acted, By, GoalAct, GoalChange};
+use epitome_kernel::{Journal, StoreError};
+use epitome_store::Sqlite;
+
+use crate::common::each_archive;
+use crate::talk::{SCOPE, acts, answer, batch, goal, key, say};
+
+#[test]
+fn acts_come_back_in_their_order() {
+    each_archive(|store| {
+        let error = store.act(SCOPE, "one", &acts()).unwrap_err();
+        assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
+        say(store, "one", &[], &["a"]);
+        say(store, "two", &["a"], &["b"]);
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), []);
+        store.act(SCOPE, "one", &acts()).unwrap();
+        store.act(SCOPE, "two", &acts()[..1]).unwrap();
+        store.act(SCOPE, "one", &acts()[1..2]).unwrap();
+        let expected = [&acts()[..], &acts()[1..2]].concat();
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), expected);
+        assert_eq!(store.acts(SCOPE, "two").unwrap(), acts()[..1]);
+        assert_eq!(store.seen(SCOPE).unwrap(), 3, "each call is seen");
+        store.act(SCOPE, "one", &[]).unwrap();
+        assert_eq!(store.seen(SCOPE).unwrap(), 3, "nothing was done");
+        assert_eq!(store.acts(SCOPE, "none").unwrap(), []);
+        assert_eq!(store.acts("elsewhere", "one").unwrap(), []);
+        let error = store.act(SCOPE, "on", &acts()).unwrap_err();
+        assert!(error.to_string().contains("did you mean `one`?"), "{error}");
+        assert!(store.act("elsewhere", "one", &acts()).is_err());
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+#[test]
+fn acts_outlive_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    let store = Sqlite::open(&path).unwrap();
+    say(&store, "one", &[], &["a"]);
+    store.act(SCOPE, "one", &acts()).unwrap();
+    drop(store);
+    let store = Sqlite::open_existing(&path).unwrap();
+    assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
+}
+
+#[test]
+fn acts_go_with_their_session() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a"]);
+        say(store, "two", &["a"], &["b"]);
+        store.act(SCOPE, "one", &acts()).unwrap();
+        store.act(SCOPE, "two", &acts()[..1]).unwrap();
+        store.trash(SCOPE, "one", true).unwrap();
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), acts(), "it may come back from there");
+        store.delete(SCOPE, "one").unwrap();
+        say(store, "one", &["a"], &["c"]);
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), []);
+        assert_eq!(store.acts(SCOPE, "two").unwrap(), acts()[..1]);
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+#[test]
+fn acts_go_with_the_message_that_they_quote() {
+    each_archive(|store| {
+        let secret = "the password  is hunter2, keep it";
+        let decided =
+            |by| Acted { by, ..goal(GoalChange::Next { text: "password is  hunter2".into() }) };
+        let other = goal(GoalChange::Next { text: "password is hunter3".into() });
+        let ask = Acted { act: Act::Ask { tool: "hunter2".into() }, ..other.clone() };
+        let named =
+            Acted { act: Act::Augment { name: "a/b".into(), active: true }, ..other.clone() };
+        let reason = goal(GoalChange::Decide {
+            text: "Say nothing".into(),
+            rationale: Some("the password is hunter2".into()),
+            locked: true,
+            kind: epitome_kernel::types::DecisionKind::Plain,
+        });
+        let all = [
+            decided(By::Model),
+            other.clone(),
+            reason,
+            decided(By::User),
+            ask.clone(),
+            decided(By::Policy("team".into())),
+            named.clone(),
+        ];
+        say(store, "one", &[], &["a", secret]);
+        say(store, "two", &[], &["x"]);
+        store.act(SCOPE, "one", &all).unwrap();
+        store.act(SCOPE, "two", &all).unwrap();
+        store.erase(SCOPE, key(secret)).unwrap();
+        // What the user did by hand was not taken from the message.
+        let left = [other, decided(By::User), ask, named];
+        for session in ["one", "two"] {
+            assert_eq!(store.acts(SCOPE, session).unwrap(), left, "{session}");
+        }
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+/// A marker stands in an answer, which may not have come back as a message yet.
+#[test]
+fn acts_go_with_the_answer_that_they_quote() {
+    each_archive(|store| {
+        store.append(SCOPE, "one", &batch(&[], &["a"])).unwrap();
+        store.answered(SCOPE, "one", &answer(&["a"], "[NEXT] buy milk")).unwrap();
+        let change = GoalChange::Next { text: "buy milk".into() };
+        let act = Act::Goal(GoalAct { goal: Some("g1".into()), change });
+        store.act(SCOPE, "one", &[Acted { act, by: By::Model, at: "now".into() }]).unwrap();
+        store.erase(SCOPE, key("[NEXT] buy milk")).unwrap();
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), []);
+    });
+}
