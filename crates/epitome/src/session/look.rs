@@ -10,7 +10,6 @@ use epitome_wire::{Format, Scan};
 
 use super::ground::Ground;
 use super::source::Source;
-use super::tail::Tail;
 use super::turn::Reading;
 use super::{Prompt, Session, UNNAMED};
 use crate::Error;
@@ -28,22 +27,16 @@ impl Session {
         let source = &Source::shared(request, format, scan);
         let mut state = self.state.clone();
         let counter = self.counter_for(source.model());
-        let Reading { incoming, mut memory, suffix, schemas } =
-            self.read(source, None, &mut state, &counter)?;
+        let (reading, mut memory) = self.read(source, None, &mut state, &counter)?;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let first = suffix.as_ref().map_or(0, |_| incoming.reconciled.shared());
-        let came = match &suffix {
-            Some(suffix) => &suffix.entries[..],
-            None => source.document()?.entries(),
-        };
-        let tail = &Tail::of(came, first, &state, gauge, schemas);
+        let tail = &reading.tail(source, &state, gauge)?;
         let live = &self.live(source, window, tail)?;
-        let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
-        let (whole, tally, standing) = self.survey(tail, &state.lineage, known, &state);
+        let (whole, tally, standing) = self.survey(tail, &state.lineage, &reading, &state);
+        let Reading { incoming, schemas, .. } = &reading;
         let name = self.name.clone().or_else(|| incoming.session.clone());
         let name = name.or_else(|| self.told.label.clone());
         let name = name.as_deref().unwrap_or(UNNAMED);
-        let (incoming, at, cold, typed) = (&incoming, "", false, None);
+        let (schemas, at, cold, typed) = (*schemas, "", false, None);
         let ground = Ground {
             source,
             incoming,

@@ -90,32 +90,25 @@ impl Session {
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
-        let Reading { incoming, mut memory, suffix, schemas } =
-            self.read(source, pushed, &mut state, &counter)?;
+        let (reading, mut memory) = self.read(source, pushed, &mut state, &counter)?;
+        let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let name = self.name_for(&incoming)?;
+        let name = self.name_for(incoming)?;
         let mut events = Events::new(&name, (self.clock)());
         let at = events.at.clone();
-        let cold = self.resume(&incoming, &name, &at, &mut state)?;
-        let council = self.council(&mut state, &name, &incoming, &counter)?;
+        let cold = self.resume(incoming, &name, &at, &mut state)?;
+        let council = self.council(&mut state, &name, incoming, &counter)?;
         self.meet_acts(&mut state, &name)?;
 
-        // What is new, or all of it.
-        let first = suffix.as_ref().map_or(0, |_| incoming.reconciled.shared());
-        let came = match &suffix {
-            Some(suffix) => &suffix.entries[..],
-            None => source.document()?.entries(),
-        };
         let lineage = Arc::clone(&state.lineage);
         let (fresh, smaller, full, committed);
-        fresh = Tail::of(came, first, &state, gauge, schemas);
+        fresh = reading.tail(source, &state, gauge)?;
         let live = self.live(source, self.told.window, &fresh)?;
-        let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
-        let survey = |tail, state: &State| self.survey(tail, &lineage, known.clone(), state);
+        let survey = |tail, state: &State| self.survey(tail, &lineage, &reading, state);
         let (mut whole, tally, standing) = survey(&fresh, &state);
-        let (name, at) = (&*name, &*at);
-        let (incoming, live, tail) = (&incoming, &live, &fresh);
-        let typed = known.as_ref().and_then(|(tally, _)| tally.typed);
+        let (name, at, schemas) = (&*name, &*at, *schemas);
+        let (live, tail) = (&live, &fresh);
+        let typed = reading.known.as_ref().and_then(|(tally, _)| tally.typed);
         let mut ground = Ground {
             source,
             incoming,
@@ -132,7 +125,7 @@ impl Session {
         let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
-            smaller = Tail::of(came, first, &state, gauge, schemas);
+            smaller = reading.tail(source, &state, gauge)?;
             let found = survey(&smaller, &state);
             (whole, ground.tally, ground.standing) = found;
             ground.tail = &smaller;
@@ -204,14 +197,15 @@ impl Session {
         Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
     }
 
-    /// Reads a request as far as it is new, and what the journal says of it.
+    /// Reads a request as far as it is new, and what the journal says of it; gives the remembered
+    /// request that it goes on from, where only what is new was read.
     pub(super) fn read(
         &self,
         source: &Source<'_>,
         pushed: Option<Known>,
         state: &mut State,
         counter: &Arc<dyn Counter>,
-    ) -> Result<Reading, Error> {
+    ) -> Result<(Reading, Option<Memory>), Error> {
         let mut memory = state.memory.take();
         let keys = Arc::clone(&state.keys);
         // What a ratio comes to depends on the whole of it.
@@ -244,7 +238,8 @@ impl Session {
         let incoming = state.meet(read, sent, &*self.journal, &self.scope)?;
         let suffix = suffix.filter(|_| incoming.steady);
         let memory = memory.filter(|_| suffix.is_some());
-        Ok(Reading { incoming, memory, suffix, schemas })
+        let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
+        Ok((Reading { incoming, known, suffix, schemas }, memory))
     }
 
     /// The figures of a request. Where all of it was read, as the records have it sent; else from
@@ -253,10 +248,10 @@ impl Session {
         &self,
         tail: &'t Tail<'_>,
         lineage: &'l Lineage,
-        known: Option<(Tally, Standing)>,
+        reading: &Reading,
         state: &State,
     ) -> (Option<Whole<'l, 't>>, Tally, Standing) {
-        match known {
+        match reading.known.clone() {
             Some((tally, standing)) => {
                 let end = Tally::of(tail, None, state, &self.redaction);
                 (None, tally.then(end), standing)
@@ -371,9 +366,25 @@ impl Session {
 /// A request, as far as it was read.
 pub(super) struct Reading {
     pub(super) incoming: Incoming,
-    /// The request that it goes on from, where only what is new was read.
-    pub(super) memory: Option<Memory>,
-    pub(super) suffix: Option<Suffix>,
+    /// What was known of the request that it goes on from, where only what is new was read.
+    known: Option<(Tally, Standing)>,
+    suffix: Option<Suffix>,
     /// Tokens of its tools.
     pub(super) schemas: u64,
+}
+
+impl Reading {
+    /// What is new, or all of it, as the records have it sent.
+    pub(super) fn tail<'a>(
+        &'a self,
+        source: &'a Source<'_>,
+        state: &State,
+        gauge: Gauge<'a>,
+    ) -> Result<Tail<'a>, Error> {
+        let (came, first) = match &self.suffix {
+            Some(suffix) => (&suffix.entries[..], self.incoming.reconciled.shared()),
+            None => (source.document()?.entries(), 0),
+        };
+        Ok(Tail::of(came, first, state, gauge, self.schemas))
+    }
 }
