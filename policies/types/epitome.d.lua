@@ -64,6 +64,13 @@
 ---@field text fun(self: Arriving): string What the message says.
 ---@field head fun(self: Arriving, lines: integer): string Its first lines.
 
+--- A file that a goal touched.
+---@class Artifact
+---@field path string Its path, as it was named.
+---@field kind "test"|"documentation"|"file" What it is, by its path.
+---@field change "created"|"modified"|"deleted" What became of it last.
+---@field at string When, ISO 8601.
+
 --- Asks a model first; then the hook is asked again, with `job.replies[id]`.
 ---@class Ask
 ---@field id string The name of the reply in `job.replies`.
@@ -125,6 +132,14 @@
 ---@field opt table<string, any> This policy's options.
 ---@field memo table<string, any> This policy's notes on the session: what is in it when the hook answers is there the next time.
 
+--- Something that was decided.
+---@class Decision
+---@field text string What.
+---@field rationale? string Why.
+---@field locked boolean Whether nothing may change it any longer.
+---@field kind "plain"|"architecture" What it is about.
+---@field at string When it was made, ISO 8601.
+
 --- Takes messages out without a substitute. What they say can be recalled.
 ---@class Drop
 ---@field entries integer[] The messages, oldest first; whole exchanges, none of them pinned.
@@ -161,9 +176,31 @@
 ---@field text string What it says.
 ---@field state? string In which state it is.
 
+--- A goal.
+---@class Goal
+---@field id string Its id: `g1`, `g2`, ...
+---@field text string What is to be reached, as it was worded last.
+---@field objective string What was to be reached when the goal was set.
+---@field revisions Revision[] How it was worded since, oldest first.
+---@field priority "high"|"medium"|"low" How much it matters.
+---@field status "active"|"paused"|"completed" Whether it is worked at.
+---@field created string When it was set, ISO 8601.
+---@field changed string When anything of it changed last, ISO 8601.
+---@field milestones Milestone[] The steps on the way, in the order in which they were first named.
+---@field decisions Decision[] What was decided, oldest first.
+---@field artifacts Artifact[] The files that it touched, in the order in which they were first named.
+---@field next string[] What is to be done next; what was named last stands last.
+
+--- All goals of a session, and what was decided outside of them.
+---@class Goals
+---@field goals Goal[] The goals, in the order in which they were set; at most one is active.
+---@field decisions Decision[] What was decided while no goal was active.
+
 --- A text that may state goals.
 ---@class GoalsJob: Common
----@field text string The text.
+---@field speaker string Who says it: `human` or `model`.
+---@field text string The text; calls of tools and what they return are none.
+---@field goals Goals The goals so far.
 
 --- Puts a new message behind another.
 ---@class Insert
@@ -176,6 +213,12 @@
 ---@field checkpoints string[] Their ids.
 ---@field target integer The most that it may take.
 ---@field to? integer Its level: 0 unless told otherwise.
+
+--- A step on the way to a goal: what markers call a checkpoint.
+---@class Milestone
+---@field text string What is to be done.
+---@field state "pending"|"in_progress"|"completed" How far it is.
+---@field at string Since when, ISO 8601.
 
 --- A model and its window.
 ---@class ModelFacts
@@ -246,6 +289,7 @@
 ---@class PromptJob: Common
 ---@field op "summarize"|"age"|"merge"|"fold_user" What for.
 ---@field must_keep string[] What must not be lost.
+---@field goals Goals What the conversation is for, and what was decided: the prompt states them already.
 ---@field max_tokens integer The most that the summary may take.
 
 --- A summary that is not taken.
@@ -268,6 +312,11 @@
 ---@field how "digest"|"offload"|"mask"|"cut" In which way it is shorter: `digest`, `offload`, `mask` or `cut`.
 ---@field with? string The new text; without one Epitome makes it, no larger than `target`.
 ---@field target? integer The most that it may take.
+
+--- A new wording of a goal.
+---@class Revision
+---@field text string The wording.
+---@field at string When it was made, ISO 8601.
 
 --- Starts over: one checkpoint stands for everything that is not pinned.
 ---@class Rollover

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hook::Found;
-use crate::{Cause, OpReport, Purpose};
+use crate::{Cause, MustKeep, OpReport, Purpose};
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +36,8 @@ pub enum Happened {
         cause: Cause,
         /// What was done.
         ops: Vec<OpReport>,
+        /// How many of the facts that should survive are still in the prompt.
+        must_keep: MustKeep,
     },
     /// No compression was applied, though one was considered.
     CompressionSkipped {

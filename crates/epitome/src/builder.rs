@@ -13,6 +13,7 @@ use epitome_store::Archive;
 use epitome_types::hook::Budgets;
 use epitome_types::{Event, Style};
 use epitome_wire::Format;
+use epitome_workspace::augments::Folders;
 
 use crate::compressor::Compressor;
 use crate::config::{ConfigError, Problem};
@@ -44,6 +45,7 @@ pub struct Builder {
     pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
+    pub(crate) augments: Folders,
     pub(crate) digester: Box<dyn Digester>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
@@ -66,6 +68,7 @@ impl Default for Builder {
             summarizers: Vec::new(),
             store: None,
             workspace: None,
+            augments: Folders::default(),
             digester: Box::new(Digests::default()),
             clock: Arc::new(system_time),
             policies: Vec::new(),
@@ -151,6 +154,14 @@ impl Builder {
     #[must_use]
     pub fn workspace(mut self, workspace: impl Workspace + 'static) -> Self {
         self.workspace = Some(Arc::new(workspace));
+        self
+    }
+
+    /// Where a session finds the augments that its user or agent activates; without any there are
+    /// none. Those that are active stand in the prompt from each compression on.
+    #[must_use]
+    pub fn augments(mut self, folders: Folders) -> Self {
+        self.augments = folders;
         self
     }
 

@@ -13,7 +13,7 @@ use epitome_types::hook::{
     AgeJob, Budgets, Columns, Common, Fit, Order, Orders, PlanJob, RenderJob, Standing, Texts,
     Wording,
 };
-use epitome_types::{Budget, Cause, EntryId, Happened, Plan, Skip, Unit};
+use epitome_types::{Budget, Cause, EntryId, Goals, Happened, Plan, Skip, Unit};
 
 use crate::council::Council;
 use crate::profile::Back;
@@ -42,6 +42,7 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) most: Budget,
     /// What cannot shrink, in tokens.
     pub(crate) floor: u64,
+    pub(crate) goals: Goals,
     /// The watermark, and where it is.
     pub(crate) mark: Option<Option<EntryId>>,
 }
@@ -139,6 +140,7 @@ impl<'t> Planning<'_, 't> {
             model,
             common: self.common,
             orders,
+            goals: &self.goals,
             checkpoints: &self.checkpoints,
             inner: *self.summarizers.first()?,
             seconded: Seconded::default(),
@@ -273,19 +275,30 @@ pub(crate) async fn shaped(
             options.keep_recent_messages = Some(messages as usize);
         }
     }
-    let (stored, files) = (back != Back::None, back == Back::File);
     let texts = &mut options.texts;
     for (part, slot) in [
         (Wording::Checkpoint, &mut texts.label),
         (Wording::Reference, &mut texts.marker),
         (Wording::Stub, &mut texts.stub),
     ] {
-        let mut job = RenderJob { common: common.clone(), part, stored, files };
-        if let Some(text) = council.ask(&mut job, |rest, job| rest.render(job)).await {
-            *slot = text.text;
+        if let Some(text) = worded(part, back, council, common).await {
+            *slot = text;
         }
     }
     options
+}
+
+/// How the policies word a text, where they say so.
+pub(crate) async fn worded(
+    part: Wording,
+    back: Back,
+    council: &Council,
+    common: &Common,
+) -> Option<String> {
+    let (stored, files) = (back != Back::None, back == Back::File);
+    let mut job = RenderJob { common: common.clone(), part, stored, files };
+    let worded = council.ask(&mut job, |rest, job| rest.render(job)).await;
+    worded.map(|worded| worded.text)
 }
 
 /// A plan that came to nothing; another one is made.

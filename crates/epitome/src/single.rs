@@ -12,7 +12,7 @@ use epitome_types::hook::{
     Budgets, BudgetsJob, Columns, Common, ModelFacts, Occasion, Strength, Texts, Trigger,
     TriggerJob,
 };
-use epitome_types::{Budget, Cause, ContentId, Entry, EntryKey, Plan, Role, Unit};
+use epitome_types::{Budget, Cause, ContentId, Entry, EntryKey, Goals, Plan, Role, Unit};
 use epitome_wire::Document;
 
 use crate::builder::Builder;
@@ -73,6 +73,7 @@ impl Decided {
             target: self.target,
             most: self.most(),
             floor: single.floor(),
+            goals: Goals::default(),
             mark: None,
         }
     }

@@ -13,7 +13,9 @@ use epitome_kernel::{Model, ModelAsk, Summarizer, SummaryError, SummaryJob};
 use epitome_types::hook::{
     Common, Fact, Order, Orders, Place, Prompt, PromptJob, Purpose, Verify, VerifyJob,
 };
-use epitome_types::{Body, Entry, EntryId, Op, Part, Plan, Role, Speaker, Summary, SummaryKind};
+use epitome_types::{
+    Body, Entry, EntryId, Goals, Op, Part, Plan, Role, Speaker, Summary, SummaryKind,
+};
 
 use crate::council::Council;
 use crate::planning::Known;
@@ -33,6 +35,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) model: &'a dyn Model,
     pub(crate) common: &'a Common,
     pub(crate) orders: &'a Orders,
+    pub(crate) goals: &'a Goals,
     pub(crate) checkpoints: &'a [Known],
     /// Writes what the model is not asked for.
     pub(crate) inner: &'a dyn Summarizer,
@@ -101,6 +104,7 @@ impl Writer<'_> {
             common: self.common.clone(),
             op: self.purpose(job),
             must_keep: must_keep.iter().map(str::to_owned).collect(),
+            goals: self.goals.clone(),
             max_tokens: most,
         };
         self.council.ask(&mut asked, |rest, job| rest.prompt(job)).await

@@ -74,11 +74,10 @@ fn line(turn: usize, style: Style, text: &str, columns: usize) -> String {
 fn what(event: &Event) -> (AnsiColor, String) {
     let [before, after] = event.tokens;
     match &event.what {
-        Happened::Compressed { number, cause, .. } => {
+        Happened::Compressed { number, cause, must_keep, .. } => {
             let (cause, kept) = (reason(*cause), percent(after, before));
-            let (before, after) = (grouped(before), grouped(after));
-            let text =
-                format!("compressed ({number}), {cause}: {before} → {after} tokens, {kept} kept");
+            let sizes = format!("{} → {} tokens, {kept} kept", grouped(before), grouped(after));
+            let text = format!("compressed ({number}), {cause}: {sizes}; {must_keep}");
             (AnsiColor::Green, text)
         }
         Happened::CompressionSkipped { reason } => (
@@ -182,7 +181,7 @@ fn skipped(reason: Skip) -> &'static str {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use epitome::types::{Breakdown, Role};
+    use epitome::types::{Breakdown, MustKeep, Role};
 
     use super::*;
 
@@ -214,16 +213,21 @@ mod tests {
 
     #[test]
     fn a_turn_says_what_happened_within_its_columns() {
-        let compressed =
-            Happened::Compressed { epoch: "x".into(), number: 3, cause: Cause::Hard, ops: vec![] };
+        let compressed = Happened::Compressed {
+            epoch: "x".into(),
+            number: 3,
+            cause: Cause::Hard,
+            ops: vec![],
+            must_keep: MustKeep { paths: [4, 5], recallable: 1, ..MustKeep::default() },
+        };
         let digested =
             Happened::ToolResultDigested { entry: "e4".into(), tool: "sh\x1b[2J".into(), saved: 9 };
         let turn = turn(vec![(digested, [12, 3]), (compressed, [6123, 3000])], None);
         let full = [
             "turn 7     digested e4 of sh[2J: 12 → 3 tokens",
-            "turn 7     compressed (3), hard: 6,123 → 3,000 tokens, 49 % kept",
+            "turn 7     compressed (3), hard: 6,123 → 3,000 tokens, 49 % kept; 4 of 5 paths; 1 recallable",
         ];
-        check(&mut Told::default(), &turn, 80, &full);
+        check(&mut Told::default(), &turn, 100, &full);
         check(
             &mut Told::default(),
             &turn,

@@ -297,6 +297,8 @@ table! {
         pub op: Purpose,
         /// What must not be lost.
         pub must_keep: Vec<String>,
+        /// What the conversation is for, and what was decided: the prompt states them already.
+        pub goals: Goals,
         /// The most that the summary may take.
         pub max_tokens: u64,
     }
@@ -357,10 +359,10 @@ table! {
         pub speaker: String,
         /// The text; calls of tools and what they return are none.
         pub text: String,
-    }
-}
         /// The goals so far.
         pub goals: Goals,
+    }
+}
 
 words! {
     /// What is worded.

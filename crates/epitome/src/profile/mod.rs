@@ -17,7 +17,7 @@ use epitome_plan::{
 use epitome_types::ContentId;
 
 use self::options::Words;
-pub(crate) use self::options::{Contradiction, Options};
+pub(crate) use self::options::{Contradiction, Options, State as StateOptions};
 use crate::config::{Config, ConfigError, Problem, Sources};
 use crate::policies::{Loaded, Policies, PolicyRef};
 use crate::session::Redaction;

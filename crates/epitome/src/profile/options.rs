@@ -21,6 +21,7 @@ pub(crate) struct Options {
     pub(crate) snapshots: Snapshots,
     pub(crate) redact: Redact,
     pub(crate) compress: Compress,
+    pub(crate) state: State,
     pub(crate) texts: Wording,
 }
 
@@ -184,6 +185,27 @@ pub(crate) struct Compress {
     pub(crate) line_chars: usize,
     /// What is tried, in order, when a summary does not fit.
     pub(crate) ladder: Vec<RungName>,
+}
+
+/// What each compression of a live conversation states of the work.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    /// Opens it.
+    pub(crate) label: String,
+    /// The most of the size to come to that rules of the user, plans and files take, as a share; 0
+    /// leaves them out.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) share: f64,
+    /// The same in tokens, where that is less.
+    pub(crate) most: u64,
+    /// Tokens that goals take; what is locked or of the architecture stays whole beyond that.
+    pub(crate) goals: u64,
+    /// The most of the size to come to that the texts of active augments take, as a share.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) augments: f64,
+    /// Opens the list of the augments that there is no room for; their files follow.
+    pub(crate) unread: String,
 }
 
 /// What the model reads where something left.

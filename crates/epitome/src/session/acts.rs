@@ -5,11 +5,12 @@
 
 use std::mem;
 
-use epitome_kernel::StoreError;
-use epitome_types::{Act, Acted, By, EntryId, EntryKey};
+use epitome_kernel::{StoreError, goals};
+use epitome_types::{Act, Acted, By, EntryId, EntryKey, Goals};
 
 use super::Session;
 use super::state::State;
+use crate::levers::chosen;
 
 /// What the acts of a session come to.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,9 @@ pub(crate) struct Acts {
     pub(crate) asked: Option<String>,
     /// The message that holds the watermark.
     mark: Option<EntryKey>,
+    pub(crate) goals: Goals,
+    /// The names of the augments that were chosen.
+    pub(crate) augments: Vec<String>,
 }
 
 /// Something that a request does, and who decided so.
@@ -29,7 +33,13 @@ pub(crate) type Doing = (Act, By);
 
 impl Acts {
     fn of(session: &str, acts: &[Acted]) -> Self {
-        let mut found = Self { session: session.to_owned(), count: acts.len(), ..Self::default() };
+        let mut found = Self {
+            session: session.to_owned(),
+            count: acts.len(),
+            goals: goals::project(acts).goals,
+            augments: chosen(acts),
+            ..Self::default()
+        };
         for Acted { act, .. } in acts {
             match act {
                 Act::Ask { tool } => found.asked = Some(tool.clone()),

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use epitome_extract::Facts;
 use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
-use epitome_plan::{Compressed, Envelope, stalled};
+use epitome_plan::{CompressOptions, Compressed, Envelope, stalled};
 use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, MustKeep, OpReport, Recorded,
+    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
     Role, Skip, Unit,
 };
 
@@ -110,6 +110,7 @@ impl Session {
             target: due.target,
             most: in_tokens(brief.held.hard),
             floor: ground.floor(),
+            goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
             mark: state.acts.as_ref().and_then(|acts| acts.mark(&ground.incoming.keys)),
         };
         let mut told = Told::default();
@@ -125,19 +126,36 @@ impl Session {
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();
-        let planned = planning.make(&orders, &options, &attempts, &mut told).await;
-        told.happened.into_iter().for_each(|one| events.add([size, size], one));
+        let chosen = acts.map_or(&[][..], |acts| &acts.augments);
+        let stated = self.stated(ground, &planning, &orders, chosen).await;
+        let stated = stated.into_iter().map(|state| CompressOptions { state, ..options.clone() });
+        let stated: Vec<_> = stated.collect();
+        let mut planned = Planned::Skipped(Skip::NotNeeded);
+        let mut made = Told::default();
+        // Where there is no room for all of the state, what no prompt may lack stays of it.
+        for options in &stated {
+            made = Told::default();
+            planned = planning.make(&orders, options, &attempts, &mut made).await;
+            match &planned {
+                Planned::Made(made) if self.refusal(made, size, due.cause).is_some() => {}
+                Planned::Made(made) if has_no_summary(&made.plan) => {}
+                Planned::CannotFit { .. } => {}
+                _ => break,
+            }
+        }
+        let happened = told.happened.into_iter().chain(made.happened);
+        happened.for_each(|one| events.add([size, size], one));
         state.to_pin.extend(told.pins);
         let skip = match planned {
             Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
                 None => {
-                    let made = self.epoch(&compressed, ground, whole, due);
-                    let Some(epoch) = made else { return Ok(None) };
+                    let epoch = self.epoch(&compressed, ground, whole, due);
+                    let Some(epoch) = epoch else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let views = [whole.view(), &compressed.view];
                     let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
                     let snapshot = orders.snapshot;
-                    let told = (snapshot, told.confidence);
+                    let told = (snapshot, made.confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
                     proposal.moved = moved;
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
@@ -265,8 +283,8 @@ impl Session {
         let sent = compressed.view.entries();
         let [all, sent] =
             [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        let kept = share(Facts::of(&all).kept(&sent, &departure.passages));
-        epoch.confidence = kept.min(confidence.unwrap_or(1.0));
+        epoch.must_keep = Facts::of(&all).kept(&sent, &departure.passages);
+        epoch.confidence = epoch.must_keep.share().min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
         ground.at.clone_into(&mut epoch.at);
@@ -317,6 +335,7 @@ impl Session {
                 number: epoch.number,
                 cause: epoch.cause,
                 ops,
+                must_keep: epoch.must_keep,
             },
         );
         beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
@@ -342,16 +361,14 @@ fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
     class.into_iter().chain(own).chain(over).collect()
 }
 
+/// Whether talk leaves and nothing stands for it.
+fn has_no_summary(plan: &Plan) -> bool {
+    let drops = plan.ops.iter().any(|op| matches!(op, Op::Drop { .. }));
+    drops && !plan.ops.iter().any(|op| matches!(op, Op::Summarize(_)))
+}
+
 /// A summary that came to nothing; another one was made.
 fn unwritten(cause: String) -> Happened {
     let remedy = "the next summariser was asked in its place".to_owned();
     Happened::CompressionError { stage: "summary", cause, remedy }
-}
-
-/// The share of facts that are still in the prompt.
-fn share(kept: MustKeep) -> f64 {
-    let [here, all] = [kept.constraints, kept.paths, kept.errors, kept.identifiers]
-        .into_iter()
-        .fold([0, 0], |[here, all], [kept, of]| [here + kept, all + of]);
-    if all == 0 { 1.0 } else { f64::from(here) / f64::from(all) }
 }

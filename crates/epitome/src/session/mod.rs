@@ -31,6 +31,7 @@ mod tally;
 mod tests;
 mod turn;
 mod undo;
+mod work;
 mod written;
 
 use std::collections::BTreeSet;

@@ -114,7 +114,8 @@ impl Jobs {
             "prompt" => {
                 let must_keep = vec![TEXT.to_owned()];
                 let (op, max_tokens) = (Purpose::Summarize, 800);
-                act(&Job::Prompt(&PromptJob { common, op, must_keep, max_tokens }));
+                let goals = Goals::default();
+                act(&Job::Prompt(&PromptJob { common, op, must_keep, goals, max_tokens }));
             }
             "verify" => {
                 let must_keep = vec![Fact { text: TEXT.to_owned(), found: true }];

@@ -1,0 +1,203 @@
+//! The state of the work, as each epoch states it anew: goals, what the conversation says of
+//! rules, plans and files, and the augments that are active.
+//!
+//! Invariant: goals with what was decided stand in it whole; all else keeps within its share of the
+//! room. It is the same text for the same history, acts and files. Called by the compression.
+
+use epitome_extract::Ledger;
+use epitome_extract::ledger::Headings;
+use epitome_kernel::types::Goals;
+use epitome_kernel::types::hook::{Order, Orders, Wording};
+use epitome_kernel::{Gauge, Measure, goals};
+use epitome_types::{Entry, Op, Plan};
+use epitome_workspace::augments::{Active, Augment};
+
+use super::Session;
+use super::ground::Ground;
+use crate::planning::{Planning, worded};
+use crate::profile::StateOptions;
+
+/// What the state of the work is made of.
+pub(crate) struct Work<'a> {
+    pub(crate) options: &'a StateOptions,
+    /// What opens it.
+    pub(crate) label: &'a str,
+    pub(crate) goals: &'a Goals,
+    pub(crate) active: &'a Active<'a>,
+    /// The whole conversation, where any of its talk leaves the prompt.
+    pub(crate) talk: Option<&'a [Entry]>,
+    /// The size that the prompt is to come to, in tokens.
+    pub(crate) target: u64,
+    /// Counts tokens.
+    pub(crate) gauge: Gauge<'a>,
+}
+
+impl Work<'_> {
+    /// The texts that state it, the most telling first; the last says what no prompt may lack. None
+    /// where there is nothing to say.
+    pub(crate) fn texts(&self) -> Vec<Option<String>> {
+        let goals = goals::render(
+            self.goals,
+            self.options.goals,
+            self.gauge.counter,
+            &goals::Words::ENGLISH,
+        );
+        let least = self.joined([goals.clone(), self.named(&self.all()), String::new()]);
+        let full = self.joined([goals, self.augments(), self.ledger()]);
+        if full == least { vec![full] } else { vec![full, least] }
+    }
+
+    fn joined(&self, parts: [String; 3]) -> Option<String> {
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| format!("{}\n{}", self.label, parts.join("\n\n")))
+    }
+
+    /// What the conversation says of rules, plans and files, taken by code.
+    fn ledger(&self) -> String {
+        let most = self.options.most.min(self.share(self.options.share));
+        let Some(talk) = self.talk.filter(|_| most > 0) else { return String::new() };
+        let ledger = Ledger::of(&talk.iter().collect::<Vec<_>>());
+        ledger.render(most, &self.gauge, Headings::of(ledger.language))
+    }
+
+    /// The augments as far as there is room, each whole; the others are named.
+    fn augments(&self) -> String {
+        let mut left = self.share(self.options.augments);
+        let (mut shown, mut others) = (Vec::new(), Vec::new());
+        for augment in self.all() {
+            let text = format!("## {} ({})\n\n{}", augment.title, augment.name, augment.text);
+            match left.checked_sub(self.gauge.size(&text)) {
+                Some(rest) => {
+                    left = rest;
+                    shown.push(text);
+                }
+                None => others.push(augment),
+            }
+        }
+        shown.extend(Some(self.named(&others)).filter(|named| !named.is_empty()));
+        shown.join("\n\n")
+    }
+
+    fn all(&self) -> Vec<&Augment> {
+        self.active.augments.iter().map(|one| one.augment).collect()
+    }
+
+    /// Augments by their files.
+    fn named(&self, augments: &[&Augment]) -> String {
+        let line = |one: &&Augment| format!("- {} ({})", one.title, one.path.display());
+        let lines: Vec<_> = augments.iter().map(line).collect();
+        if lines.is_empty() {
+            return String::new();
+        }
+        format!("{}\n{}", self.options.unread, lines.join("\n"))
+    }
+
+    fn share(&self, share: f64) -> u64 {
+        (self.target as f64 * share) as u64
+    }
+}
+
+impl Session {
+    /// The texts that state the work in the epoch that is planned, the most telling first. `chosen`
+    /// are the names of the augments that the user and the agent chose.
+    pub(crate) async fn stated(
+        &self,
+        ground: &Ground<'_, '_>,
+        planning: &Planning<'_, '_>,
+        orders: &Orders,
+        chosen: &[String],
+    ) -> Vec<Option<String>> {
+        let options = &self.settings.profile.options.state;
+        let (council, common) = (planning.council, planning.common);
+        let label = worded(Wording::State, self.back(), council, common).await;
+        let library = self.settings.augments.read();
+        let work = Work {
+            options,
+            label: label.as_deref().unwrap_or(&options.label),
+            goals: &planning.goals,
+            active: &library.active(chosen),
+            talk: takes_talk(&planning.standing, orders).then_some(ground.tail.came),
+            target: planning.target,
+            gauge: *ground.tail.tokens.gauge(),
+        };
+        work.texts()
+    }
+}
+
+/// Whether a plan takes talk out of the prompt, or leaves it out as one before it did.
+pub(crate) fn takes_talk(standing: &Plan, orders: &Orders) -> bool {
+    let has_left = |op: &Op| matches!(op, Op::Summarize(_) | Op::Drop { .. });
+    let stays = |order: &Order| {
+        matches!(
+            order,
+            Order::Strip(_) | Order::Replace(_) | Order::Insert(_) | Order::Pin(_) | Order::Warn(_)
+        )
+    };
+    standing.ops.iter().any(has_left) || !orders.ops.iter().all(stays)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use epitome_testkit::FixedCounter;
+    use epitome_types::{Act, Acted, By, GoalChange, Priority, Unit};
+    use epitome_workspace::augments::Library;
+
+    use super::*;
+
+    const OPTIONS: StateOptions = StateOptions {
+        label: String::new(),
+        unread: String::new(),
+        share: 0.1,
+        most: 40,
+        goals: 20,
+        augments: 0.2,
+    };
+
+    /// What is stated in a room of so many words: at most, and at least.
+    fn texts(target: u64, augments: &[(&str, &str)], goal: Option<&str>) -> Vec<Option<String>> {
+        let file = |name: &str| Path::new("/a").join(format!("{name}.md"));
+        let found = augments.iter().map(|(name, text)| {
+            let text = format!("---\npinned: true\n---\n{text}");
+            ((*name).to_owned(), Augment::read(name, &file(name), &text))
+        });
+        let library = Library::new(found, Vec::new());
+        let options = StateOptions { unread: "Read:".to_owned(), ..OPTIONS };
+        let set = |text: &str| {
+            let change = GoalChange::Set { text: text.to_owned(), priority: Priority::Medium };
+            Acted { act: Act::Goal(change.into()), by: By::User, at: String::new() }
+        };
+        let acts: Vec<_> = goal.map(set).into_iter().collect();
+        let goals = goals::project(&acts).goals;
+        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        let active = library.active(&[]);
+        let (label, talk) = ("[State]", None);
+        Work { options: &options, label, goals: &goals, active: &active, talk, target, gauge }
+            .texts()
+    }
+
+    #[track_caller]
+    fn check(found: &[Option<String>], expected: &[&str]) {
+        let found: Vec<_> = found.iter().map(|text| text.as_deref().unwrap_or("none")).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_stated() {
+        check(&texts(100, &[], None), &["none"]);
+        check(&texts(100, &[], Some("Mend it.")), &["[State]\nGoal: Mend it."]);
+    }
+
+    #[test]
+    fn augments_stand_whole_or_are_named() {
+        let both = [("a/long", "word ".repeat(12)), ("b/short", "Be brief.".to_owned())];
+        let both = both.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let least = "[State]\nRead:\n- a/long (/a/a/long.md)\n- b/short (/a/b/short.md)";
+        let short = "[State]\n## b/short (b/short)\n\nBe brief.\n\nRead:\n- a/long (/a/a/long.md)";
+        check(&texts(60, &both, None), &[short, least]);
+        check(&texts(0, &both, None), &[least]);
+        let full = texts(200, &both, None)[0].clone().unwrap();
+        assert!(full.ends_with("word\n\n## b/short (b/short)\n\nBe brief."), "{full}");
+    }
+}
