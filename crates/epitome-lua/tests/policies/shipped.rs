@@ -43,11 +43,12 @@ fn each_has_the_hooks_that_it_describes() {
     check("none", &["arrive", "trigger"]);
     check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
     check("truncate", &["arrive", "trigger", "plan"]);
+    check("watermark", &["arrive", "observe", "trigger", "plan"]);
 }
 
 #[test]
 fn each_passes_its_own_tests() {
-    for name in ["default", "none", "ollm", "truncate"] {
+    for name in ["default", "none", "ollm", "truncate", "watermark"] {
         let failed: Vec<_> = load(name, Json::Null)
             .run_tests()
             .into_iter()
@@ -58,14 +59,14 @@ fn each_passes_its_own_tests() {
 }
 
 #[test]
-fn every_option_of_ollm_is_described() {
-    let loaded = load("ollm", Json::Null);
-    let readme = policies().join("ollm/README.md");
-    let source = Source::Folder(readme.parent().unwrap().to_owned());
-    let readme = source.read("README.md").unwrap().unwrap();
-    for option in &loaded.declared().options {
-        assert!(option.doc.as_ref().is_some_and(|doc| doc.ends_with('.')), "{}", option.name);
-        assert!(readme.contains(&format!("`{}`", option.name)), "{}", option.name);
+fn every_option_is_described() {
+    for name in ["ollm", "watermark"] {
+        let loaded = load(name, Json::Null);
+        let readme = Source::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
+        for option in &loaded.declared().options {
+            let whole = option.doc.as_ref().is_some_and(|doc| doc.ends_with('.'));
+            assert!(whole && readme.contains(&format!("`{}`", option.name)), "{}", option.name);
+        }
     }
 }
 

@@ -1,0 +1,8 @@
+--- Tool results behind the mark stay as they are (SPEC 5.2).
+return {
+  test_results_are_kept = function(t)
+    local job = { entry = { tool = "read", tokens = 99999 }, model = { limit = 8000 } }
+    t.eq(t.hook("arrive", job), { how = "keep" })
+    t.eq(t.hook("arrive", job, { keep_results = false }), nil)
+  end,
+}

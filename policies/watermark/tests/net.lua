@@ -1,0 +1,52 @@
+--- What the window forces beside marks.
+local talk = require("tests.support.talk")
+
+--- The operations in a window that takes so many tokens and wants half of it, as `{ op, first, last
+--- message, target }`.
+local function check(t, words, most, more, expected)
+  local job = talk.job(words, more)
+  job.cause, job.most, job.target = job.cause or "hard", most, most / 2
+  local orders = t.hook("plan", job)
+  local ops = {}
+  for at, op in ipairs(orders and orders.ops or {}) do
+    ops[at] = { op.op, op.entries[1], op.entries[#op.entries], op.target }
+  end
+  t.eq(ops, expected)
+end
+
+return {
+  test_without_a_mark_the_policies_behind_decide = function(t)
+    local job = talk.job("u10 x1000 u10", { cause = "hard", most = 900, target = 500 })
+    t.eq(t.hook("plan", job), nil)
+    job.cause = "manual"
+    t.eq(t.hook("plan", job), nil)
+  end,
+
+  test_a_mark_that_is_enough_is_all = function(t)
+    check(t, "u10 x1000 a50 m40 u10", 600, { cause = "hard" }, { { "strip", 3, 4 } })
+  end,
+
+  --- Half of 1900 that can shrink stays: the newest two, and the mark's exchange.
+  test_a_checkpoint_stands_for_the_oldest_below_the_watermark = function(t)
+    local words = "u600 x400 a600 m40 u600 a700 x400 u10"
+    check(t, words, 2000, { cause = "hard", mark = 6 }, { { "summarize", 2, 9, 450 } })
+  end,
+
+  --- The checkpoint stands for the first, and calls behind it leave none the less.
+  test_a_mark_that_is_not_enough_is_taken_with_a_checkpoint = function(t)
+    local words = "u3000 x400 a2000 x400 a100 m40 u10"
+    check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 700 }, { "strip", 6, 7 } })
+  end,
+
+  test_what_is_pinned_is_not_covered = function(t)
+    local job = talk.job("u3000 a900! a2000 m40 u10", { cause = "hard", mark = 5 })
+    job.most, job.target, job.floor = 4000, 2000, 1000
+    t.eq(t.hook("plan", job).ops[1].entries, { 2, 4 })
+  end,
+
+  test_no_room_for_a_checkpoint_leaves_it_to_the_kernel = function(t)
+    local job = talk.job("u3000 a900 m40 u10", { cause = "hard", mark = 4 })
+    job.most, job.target, job.floor = 1000, 500, 600
+    t.eq(t.hook("plan", job).ops, {})
+  end,
+}
