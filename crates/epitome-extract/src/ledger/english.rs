@@ -22,10 +22,10 @@ pub(super) fn is_rule(text: &str) -> bool {
     let two = [at(0), at(1)];
     let opens = OPENINGS.contains(&at(0)) || PAIRS.contains(&two);
     let bare: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let bare = bare.join(" ");
+    let bare = format!(" {} ", bare.join(" "));
     opens
-        || directive::order(&bare) == Order::Direct && !tells_of_answers(&bare)
-        || PHRASES.iter().any(|phrase| format!(" {bare} ").contains(phrase))
+        || directive::order(&bare) == Order::Direct && !tells(&bare)
+        || PHRASES.iter().any(|phrase| bare.contains(phrase))
         || (1..words.len()).any(|place| commands(words, place))
 }
 
@@ -95,29 +95,42 @@ fn politeness(words: &[Word]) -> Option<(bool, usize)> {
 }
 
 /// Whether the word there commands, be it that a clause begins with it, or that what stands before
-/// it leads to it.
+/// it leads to it. Where a person tells a story, only a prohibition does.
 fn commands(words: &[Word], place: usize) -> bool {
     let at = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
     let (before, word, next) = (at(place - 1), at(place), at(place + 1));
-    let begins = words[place].begins;
+    let leads = words[place].begins || LEADS.contains(&before);
+    let forbids = match word {
+        "never" | "dont" => Some(next),
+        "do" if next == "not" => Some(at(place + 2)),
+        _ => None,
+    };
+    if let Some(then) = forbids {
+        return leads && !begins_as_idiom("dont", then) && !begins_as_idiom(word, then);
+    }
+    if STORIES.contains(&at(0)) {
+        return false;
+    }
     match word {
-        "never" | "always" | "avoid" | "dont" => {
-            (begins || LEADS.contains(&before)) && !begins_as_idiom(word, next)
-        }
-        "do" if next == "not" => {
-            (begins || LEADS.contains(&before)) && !begins_as_idiom("dont", at(place + 2))
-        }
-        "no" => begins && !begins_as_idiom(word, next) && !next.is_empty(),
-        "ensure" | "only" => {
-            (begins || matches!(before, "please" | "and" | "should" | "must" | "may")) && next != ""
-        }
-        "make" => next == "sure" && (begins || LEADS.contains(&before)),
+        "always" | "avoid" => leads && !begins_as_idiom(word, next),
+        "no" => words[place].begins && words.len() <= SHORT && forbids_things(words, place),
+        "ensure" => leads,
+        "only" => words[place].begins || matches!(before, "please" | "should" | "must" | "may"),
+        "make" => next == "sure" && leads,
         "must" | "mustnt" | "should" | "shouldnt" | "shall" => {
             let told = ACCOUNTS.contains(&before) && !matches!(next, "never" | "always" | "not");
             !told && !HOPES.contains(&next) && !hopes(next, at(place + 2))
         }
         _ => false,
     }
+}
+
+/// Whether a `no` there forbids what follows: `no indices!`, but not `no big deal`, `no file found`.
+fn forbids_things(words: &[Word], place: usize) -> bool {
+    let at = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
+    let there = ["provided", "included", "given", "found", "available"];
+    let next = at(place + 1);
+    !next.is_empty() && !begins_as_idiom("no", next) && !there.contains(&at(place + 2))
 }
 
 /// `should be fine`: a guess rather than an order.
@@ -130,12 +143,12 @@ fn begins_as_idiom(first: &str, second: &str) -> bool {
     IDIOMS.iter().any(|(word, then)| *word == first && then.contains(&second))
 }
 
-/// "Your answer was wrong" speaks of an answer and orders nothing.
-fn tells_of_answers(bare: &str) -> bool {
-    let text = format!(" {bare} ");
-    [" was ", " were ", " thanks ", " thank ", " is wrong ", " wasnt "]
-        .iter()
-        .any(|mark| text.contains(mark))
+/// "Your answer was wrong" and "No files included" tell how things are and order nothing.
+fn tells(bare: &str) -> bool {
+    let holds = |marks: &[&str]| marks.iter().any(|mark| bare.contains(mark));
+    let there = [" provided ", " included ", " given ", " found ", " available ", " exists "];
+    holds(&[" was ", " were ", " thanks ", " thank ", " is wrong ", " wasnt "])
+        || bare.starts_with(" no ") && holds(&there)
 }
 
 /// Words before what is said.
@@ -177,6 +190,8 @@ const OPENINGS: &[&str] = &["use", "never", "always", "avoid", "ensure", "prefer
 const PAIRS: &[[&str; 2]] = &[
     ["do", "not"],
     ["stick", "to"],
+    ["i", "prefer"],
+    ["we", "prefer"],
     ["you", "must"],
     ["you", "shall"],
     ["you", "should"],
@@ -194,8 +209,6 @@ const PHRASES: &[&str] = &[
     " off limits ",
     " out of scope ",
     " no more than ",
-    " i prefer ",
-    " we prefer ",
     " under no circumstances ",
     " from now on ",
     " may not ",
@@ -213,26 +226,15 @@ const PHRASES: &[&str] = &[
     " please avoid ",
 ];
 /// What leads to a word that commands.
-const LEADS: &[&str] = &[
-    "please",
-    "and",
-    "but",
-    "so",
-    "then",
-    "also",
-    "you",
-    "must",
-    "should",
-    "shall",
-    "to",
-    "just",
-    "absolutely",
-    "be",
-    "or",
-    "may",
-    "can",
-    "simply",
+const LEADS: &[&str] =
+    &["please", "and", "but", "so", "then", "you", "must", "should", "shall", "absolutely"];
+/// How a story begins: what follows tells of its teller.
+const STORIES: &[&str] = &[
+    "i", "im", "ive", "ill", "id", "my", "there", "theres", "its", "it", "he", "she", "they",
+    "thats", "weve", "normally", "since", "youre",
 ];
+/// A longer sentence (in words) with a `no` in it describes rather than forbids.
+const SHORT: usize = 16;
 /// Before `must` and `should`: an account or a question rather than an order.
 const ACCOUNTS: &[&str] = &[
     "i", "we", "he", "she", "they", "it", "this", "that", "what", "how", "why", "where", "which",
@@ -260,6 +262,8 @@ const IDIOMS: &[(&str, &[&str])] = &[
             "recall",
             "really",
             "like",
+            "want",
+            "wanna",
         ],
     ),
     (
@@ -290,6 +294,11 @@ const IDIOMS: &[(&str, &[&str])] = &[
             "we",
             "lets",
             "difference",
+            "big",
+            "biggie",
+            "guarantee",
+            "guarantees",
+            "description",
             "change",
             "error",
             "errors",
@@ -302,7 +311,7 @@ const IDIOMS: &[(&str, &[&str])] = &[
     ("never", &["mind", "seen", "had", "heard", "got", "was", "did"]),
     ("always", &["has", "had", "was", "is", "the"]),
     ("when", &["i", "we"]),
-    ("use", &["of", "case", "cases"]),
+    ("use", &["of", "case", "cases", "it"]),
 ];
 /// How a wish begins: the phrase, and whether any verb behind it is asked for.
 const POLITE: &[(&[&str], bool)] = &[
@@ -399,6 +408,9 @@ const ONLY_TALK: &[&str] = &[
     "ensure",
     "inquire",
     "speak",
+    "give",
+    "avoid",
+    "make",
 ];
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Invariant: what is not clearly another language is English. Called by [`super::Ledger::of`],
 //! on what people typed.
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::words;
@@ -33,17 +34,38 @@ impl Language {
     /// The language of texts that people typed, by script and by common function words.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut letters = Letters::default();
+        let known = Known::new();
         let mut counts = [0; FUNCTION_WORDS.len()];
+        let mut word = String::new();
         for text in texts {
             text.chars().for_each(|c| letters.take(c));
             for range in words::words(text) {
-                let word = text[range].to_lowercase();
-                for (count, (_, known)) in counts.iter_mut().zip(FUNCTION_WORDS) {
-                    *count += usize::from(known.contains(&word.as_str()));
-                }
+                word.clear();
+                word.extend(text[range].chars().flat_map(char::to_lowercase));
+                known.count(&word, &mut counts);
             }
         }
         letters.language().unwrap_or_else(|| by_words(&counts))
+    }
+}
+
+/// For each function word: the languages it is one of, by place in [`FUNCTION_WORDS`], a bit each.
+struct Known(FxHashMap<&'static str, u8>);
+
+impl Known {
+    fn new() -> Self {
+        let mut out = FxHashMap::default();
+        for (place, (_, words)) in FUNCTION_WORDS.iter().enumerate() {
+            words.iter().for_each(|word| *out.entry(*word).or_default() |= 1 << place);
+        }
+        Self(out)
+    }
+
+    fn count(&self, word: &str, counts: &mut [usize; FUNCTION_WORDS.len()]) {
+        let Some(languages) = self.0.get(word) else { return };
+        for (place, count) in counts.iter_mut().enumerate() {
+            *count += usize::from(languages >> place & 1);
+        }
     }
 }
 

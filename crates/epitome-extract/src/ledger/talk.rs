@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::phrases::{self, Phrases, UNSURE};
 use super::rules::spaced;
 use super::{Language, typed};
-use crate::split;
+use crate::{split, words};
 
 /// So many of the newest statements of finished work are kept.
 const DONE: usize = 10;
@@ -18,6 +18,8 @@ const DONE: usize = 10;
 const REJECTED: usize = 12;
 /// What the model does and will do is read in so many of its newest texts.
 const LAST: usize = 3;
+/// Fewer words (`Reverted!`) do not say what was done.
+const WORDS: usize = 3;
 /// A longer sentence (in bytes) is no statement but an explanation.
 const LONG: usize = 240;
 
@@ -103,7 +105,8 @@ impl Reader {
     }
 
     fn is_done(&self, text: &str) -> bool {
-        let sure = !UNSURE.iter().any(|mark| text.contains(mark));
+        let sure =
+            words::word_count(text) >= WORDS && !UNSURE.iter().any(|mark| text.contains(mark));
         sure && (self.begins(text, |it| it.done) || self.holds(text, |it| it.passed))
     }
 

@@ -66,8 +66,12 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Quotes, diffs, and what a shell printed.
+/// Quotes, diffs, what a shell printed, and commands to the client (`/add FILE`).
 fn is_quoted(line: &str) -> bool {
+    let command = line.strip_prefix('/').and_then(|rest| rest.split(' ').next());
+    if command.is_some_and(|name| !name.contains('/')) {
+        return true;
+    }
     ["> ", "+ ", "+++", "---", "@@", "$ ", "| "].iter().any(|mark| line.starts_with(mark))
 }
 
