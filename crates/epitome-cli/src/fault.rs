@@ -112,6 +112,7 @@ impl Fault {
             | Error::NotPinned { .. }
             | Error::Augment(_)
             | Error::Goal(_)
+            | Error::NotBegun { .. }
             | Error::SnapshotNamed { .. } => Self::usage(error),
             _ => Self::internal(error),
         }

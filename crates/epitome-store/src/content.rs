@@ -2,7 +2,7 @@
 //!
 //! Invariant: pure; both stores look for the same copies. Called when something is to go for good.
 
-use epitome_kernel::types::{Act, Acted, By, ContentId, Epoch, GoalAct, GoalChange, Op};
+use epitome_kernel::types::{Act, Acted, By, ContentId, Epoch, GoalAct, Op};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -30,19 +30,9 @@ impl Told {
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
     /// who did it by hand.
     pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
-        let Act::Goal(GoalAct { change, .. }) = &acted.act else { return false };
-        let texts = match change {
-            GoalChange::Set { text, .. }
-            | GoalChange::Revise { text }
-            | GoalChange::Milestone { text, .. }
-            | GoalChange::Next { text } => [Some(text), None],
-            GoalChange::Decide { text, rationale, .. } => [Some(text), rationale.as_ref()],
-            GoalChange::Lock { decision } => [Some(decision), None],
-            GoalChange::Artifact { path, .. } => [Some(path), None],
-            _ => [None, None],
-        };
-        let said = |text: &String| self.strings.iter().any(|string| holds(string, text));
-        acted.by != By::User && texts.into_iter().flatten().any(said)
+        let Act::Goal(GoalAct { mut change, .. }) = acted.act.clone() else { return false };
+        let said = |text: &mut String| self.strings.iter().any(|string| holds(string, text));
+        acted.by != By::User && change.texts_mut().any(said)
     }
 }
 

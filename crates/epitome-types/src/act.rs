@@ -143,6 +143,23 @@ pub enum GoalChange {
     Complete,
 }
 
+impl GoalChange {
+    /// Everything in it that somebody worded.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let (text, why) = match self {
+            Self::Set { text, .. }
+            | Self::Revise { text }
+            | Self::Milestone { text, .. }
+            | Self::Next { text }
+            | Self::Lock { decision: text }
+            | Self::Artifact { path: text, .. } => (Some(text), None),
+            Self::Decide { text, rationale, .. } => (Some(text), rationale.as_mut()),
+            Self::Prioritise { .. } | Self::Pause | Self::Resume | Self::Complete => (None, None),
+        };
+        text.into_iter().chain(why)
+    }
+}
+
 impl From<GoalChange> for GoalAct {
     /// For the goal that is active, or with the next free id.
     fn from(change: GoalChange) -> Self {

@@ -117,6 +117,14 @@ pub enum Error {
     /// An augment is not there or cannot be used.
     #[error(transparent)]
     Augment(#[from] AugmentError),
+    /// Something is to be done to a session that has no message yet.
+    #[error("session `{name}` has no message yet, and goals belong to one that has: send its first message, then set the goal{}", or_meant(nearest.as_deref()))]
+    NotBegun {
+        /// What was asked for.
+        name: String,
+        /// The name that is nearest to it.
+        nearest: Option<String>,
+    },
     /// A goal cannot be changed so.
     #[error(transparent)]
     Goal(#[from] GoalError),
@@ -171,6 +179,13 @@ fn waiting(open: &[String]) -> String {
     match open {
         [] => "no call waits for a result".to_owned(),
         open => format!("waiting are {}", open.join(", ")),
+    }
+}
+
+fn or_meant(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => "; `epitome session list` shows those that there are".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use epitome_types::{
     ArtifactChange, DecisionKind, GoalAct, GoalChange, Goals, MilestoneState, Priority,
 };
 
-use super::{GoalError, next_id};
+use super::{GoalError, addressed};
 
 /// The act that a finding stands for: a goal is set where none is active, else that one is worded
 /// anew (SPEC 9). The case of a state does not matter.
@@ -24,22 +24,17 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
         let state = found.state.clone().unwrap_or_default();
         GoalError::State { kind, state, expected }
     };
-    Ok(match found.kind.as_str() {
-        "goal" if goals.active().is_some() => GoalChange::Revise { text }.into(),
-        "goal" => GoalAct {
-            goal: Some(next_id(goals)),
-            change: GoalChange::Set { text, priority: Priority::Medium },
-        },
+    let change = match found.kind.as_str() {
+        "goal" if goals.active().is_some() => GoalChange::Revise { text },
+        "goal" => GoalChange::Set { text, priority: Priority::Medium },
         "milestone" => {
             let state = match state {
-                None | Some("pending") => MilestoneState::Pending,
-                Some("in_progress") => MilestoneState::InProgress,
-                Some("completed") => MilestoneState::Completed,
-                Some(_) => {
-                    return Err(wrong("a milestone", "`pending`, `in_progress` or `completed`"));
-                }
+                None => MilestoneState::Pending,
+                Some(word) => MilestoneState::of_word(word).ok_or_else(|| {
+                    wrong("a milestone", "`pending`, `in_progress` or `completed`")
+                })?,
             };
-            GoalChange::Milestone { text, state }.into()
+            GoalChange::Milestone { text, state }
         }
         "decision" => {
             let (locked, kind) = match state {
@@ -48,18 +43,18 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
                 Some("architecture") => (false, DecisionKind::Architecture),
                 Some(_) => return Err(wrong("a decision", "`locked`, `architecture` or nothing")),
             };
-            GoalChange::Decide { text, rationale: None, locked, kind }.into()
+            GoalChange::Decide { text, rationale: None, locked, kind }
         }
         "artifact" => {
             let change = match state {
-                Some("created") => ArtifactChange::Created,
-                None | Some("modified") => ArtifactChange::Modified,
-                Some("deleted") => ArtifactChange::Deleted,
-                Some(_) => return Err(wrong("an artifact", "`created`, `modified` or `deleted`")),
+                None => ArtifactChange::Modified,
+                Some(word) => ArtifactChange::of_word(word)
+                    .ok_or_else(|| wrong("an artifact", "`created`, `modified` or `deleted`"))?,
             };
-            GoalChange::Artifact { path: text, change }.into()
+            GoalChange::Artifact { path: text, change }
         }
-        "next" => GoalChange::Next { text }.into(),
+        "next" => GoalChange::Next { text },
         kind => return Err(GoalError::Kind { kind: kind.to_owned() }),
-    })
+    };
+    Ok(addressed(goals, change.into()))
 }

@@ -54,6 +54,24 @@ pub fn refuse(goals: &Goals, act: &GoalAct) -> Result<(), GoalError> {
     enact(&mut goals.clone(), act, "").map(|_| ())
 }
 
+/// The act with the id of the goal that it is about, so that it is about that one still when
+/// somebody set another meanwhile. Decisions are looked for in all goals.
+#[must_use]
+pub fn addressed(goals: &Goals, act: GoalAct) -> GoalAct {
+    let of = |goal: &Goal| goal.id.clone();
+    let newest_paused = || goals.goals.iter().rev().find(|it| it.status == GoalStatus::Paused);
+    let meant = || match &act.change {
+        GoalChange::Decide { .. } | GoalChange::Lock { .. } => None,
+        GoalChange::Set { text, .. } => {
+            let same = goals.active().filter(|goal| goal.text == text.trim());
+            Some(same.map_or_else(|| next_id(goals), of))
+        }
+        GoalChange::Resume => newest_paused().map(of),
+        _ => goals.active().map(of),
+    };
+    GoalAct { goal: act.goal.clone().or_else(meant), change: act.change }
+}
+
 /// Applies an act; says whether it changed anything. What is said again changes nothing.
 ///
 /// # Errors
@@ -127,7 +145,7 @@ fn set(
 }
 
 /// The id of the next goal.
-pub fn next_id(goals: &Goals) -> String {
+fn next_id(goals: &Goals) -> String {
     let number = |goal: &Goal| goal.id.strip_prefix('g')?.parse::<u32>().ok();
     let last = goals.goals.iter().filter_map(number).max().unwrap_or_default();
     format!("g{}", last.saturating_add(1))

@@ -310,6 +310,21 @@ fn one_goal_is_active_at_a_time() {
     assert_eq!(active(&goals).as_deref(), Some("g2"));
 }
 
+/// An act is about the goal that was meant when it was done.
+#[test]
+fn an_act_is_addressed_to_the_goal_that_is_meant() {
+    let meant = |acts: &[GoalAct], act: GoalAct| addressed(&come_to(acts).0, act).goal;
+    let two = [set_to("a"), set_to("b")];
+    assert_eq!(meant(&[], set_to("a")).as_deref(), Some("g1"));
+    assert_eq!(meant(&two, set_to("c")).as_deref(), Some("g3"));
+    assert_eq!(meant(&two, set_to("b ")).as_deref(), Some("g2"));
+    assert_eq!(meant(&two, then("x")).as_deref(), Some("g2"));
+    assert_eq!(meant(&two, GoalChange::Resume.into()).as_deref(), Some("g1"));
+    assert_eq!(meant(&two, of("g1", GoalChange::Pause)).as_deref(), Some("g1"));
+    assert_eq!(meant(&two, decided("x", true, Kind::Plain)), None);
+    assert_eq!(meant(&[], GoalChange::Pause.into()), None);
+}
+
 /// Two processes may give the same id.
 #[test]
 fn a_goal_that_is_set_twice_at_once_is_worded_anew() {
@@ -395,8 +410,11 @@ proptest! {
         for (place, act) in acts.iter().enumerate() {
             let before = goals.clone();
             let refused = refuse(&goals, act);
+            let mut named = goals.clone();
+            let _ = enact(&mut named, &addressed(&goals, act.clone()), &place.to_string());
             let done = enact(&mut goals, act, &place.to_string());
             prop_assert_eq!(refused.is_err(), done.is_err());
+            prop_assert_eq!(&named, &goals, "{:?} is addressed to another", act);
             prop_assert_eq!(done == Ok(true), goals != before, "{:?} {:?}", act, done);
             for locked in decisions(&before).filter(|decision| decision.locked) {
                 prop_assert!(decisions(&goals).any(|decision| decision == locked));

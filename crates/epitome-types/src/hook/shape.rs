@@ -186,6 +186,14 @@ macro_rules! words {
                     $(Self::$word => $text,)+
                 }
             }
+
+            /// What is written as this word.
+            pub fn of_word(word: &str) -> Option<Self> {
+                match word {
+                    $($text => Some(Self::$word),)+
+                    _ => None,
+                }
+            }
         }
 
         impl $crate::hook::Shaped for $name {

@@ -7,6 +7,7 @@
 mod decode;
 mod diff;
 mod export;
+mod goals;
 mod history;
 mod import;
 mod index;
@@ -27,6 +28,7 @@ use epitome_types::SessionInfo;
 pub(crate) use decode::{TOMBSTONE, decode};
 pub use diff::{Cut, CutEntry, Diff};
 pub use export::Written;
+pub use goals::SessionGoals;
 pub(crate) use history::pages;
 pub use history::{History, Message};
 pub use import::Imported;

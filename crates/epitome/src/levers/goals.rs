@@ -1,14 +1,14 @@
 //! Goals, as levers set and show them (SPEC 9).
 //!
-//! Invariant: a change that the kernel refuses is an error and is not recorded.
+//! Invariant: changes go through [`crate::Keeper::change_goals`], as the command's do.
 
-use epitome_kernel::goals;
-use epitome_types::{Act, Decision, Goal, GoalAct, GoalChange, Goals};
+use epitome_types::{Decision, Goal, GoalAct};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Levers;
 use crate::Error;
+use crate::journal::SessionGoals;
 
 /// The goals of a session, in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -78,8 +78,7 @@ impl Levers {
     /// As [`Levers::session`].
     pub fn goals(&self, session: Option<&str>) -> Result<GoalsView, Error> {
         let session = self.session(session)?.name;
-        let goals = self.projected(&session)?;
-        Ok(view(session, &goals))
+        Ok(view(self.keeper.goals(Some(&session))?))
     }
 
     /// Changes a goal.
@@ -88,40 +87,14 @@ impl Levers {
     ///
     /// As [`Levers::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
     /// cannot be written; then nothing is changed.
-    pub fn goal(&self, session: Option<&str>, mut act: GoalAct) -> Result<GoalsView, Error> {
+    pub fn goal(&self, session: Option<&str>, act: GoalAct) -> Result<GoalsView, Error> {
         let session = self.session(session)?.name;
-        self.redact(&mut act);
-        let mut goals = self.projected(&session)?;
-        if goals::enact(&mut goals, &act, "")? {
-            self.act(&session, vec![Act::Goal(act)])?;
-        }
-        Ok(view(session.clone(), &self.projected(&session)?))
-    }
-
-    /// What the profile's patterns match is not recorded (SPEC 2.1).
-    fn redact(&self, act: &mut GoalAct) {
-        let redaction = &self.keeper.profile().redaction;
-        let mask = |text: &mut String| *text = redaction.text(text).into_owned();
-        match &mut act.change {
-            GoalChange::Set { text, .. }
-            | GoalChange::Revise { text }
-            | GoalChange::Milestone { text, .. }
-            | GoalChange::Next { text } => mask(text),
-            GoalChange::Decide { text, rationale, .. } => {
-                mask(text);
-                rationale.iter_mut().for_each(mask);
-            }
-            GoalChange::Lock { decision } => mask(decision),
-            _ => {}
-        }
-    }
-
-    fn projected(&self, session: &str) -> Result<Goals, Error> {
-        Ok(goals::project(&self.acts(session)?).goals)
+        let at = (self.clock)();
+        Ok(view(self.keeper.change_goals(Some(&session), vec![act], &self.by, &at)?))
     }
 }
 
-fn view(session: String, goals: &Goals) -> GoalsView {
+fn view(SessionGoals { session, goals }: SessionGoals) -> GoalsView {
     GoalsView {
         session,
         goals: goals.goals.iter().map(GoalView::from).collect(),
