@@ -14,6 +14,9 @@ use crate::{Format, WireError};
 /// What a client moves from message to message (hazard 15), as it stands in the bytes.
 const MARK: &str = "\"cache_control\"";
 
+/// What goes on from a known body seldom has so many messages more.
+const AHEAD: usize = 16;
+
 /// The messages of a request body, and what else it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
@@ -189,7 +192,7 @@ fn messages(
     before: &Scan,
 ) -> Result<Vec<MessageSpan>, WireError> {
     let mut known = before.messages.iter();
-    let mut messages = Vec::with_capacity(known.len());
+    let mut messages = Vec::with_capacity(known.len() + AHEAD);
     cursor.items(|cursor| {
         messages.push(match same(text, cursor, known.next()) {
             Some(message) => message,

@@ -19,6 +19,8 @@ use crate::session::Session;
 pub(super) struct History {
     pub(super) scan: Arc<Scan>,
     tenant: Arc<str>,
+    /// Up to the first message.
+    root: u128,
     /// Up to each message, shortest first.
     chains: Arc<[u128]>,
 }
@@ -45,19 +47,25 @@ pub(super) struct Conversations {
 }
 
 impl History {
-    /// The history that a request holds.
-    pub(super) fn of(ask: &Ask, scan: Arc<Scan>) -> Self {
+    /// The history that a request holds. What it shares with the one `before` is taken from there.
+    pub(super) fn of(ask: &Ask, scan: Scan, before: Option<&Self>) -> Self {
         let system = scan.system.as_ref().map_or(0, |system| system.hash);
-        let mut chain = xxh3_128(ask.format.name().as_bytes()) ^ system;
-        let chains = scan.messages.iter().map(|message| {
+        let root = xxh3_128(ask.format.name().as_bytes()) ^ system;
+        let known = before.filter(|before| before.root == root).map_or(&[][..], |before| {
+            let pairs = before.scan.messages.iter().zip(&scan.messages);
+            let shared = pairs.take_while(|(there, here)| there.hash == here.hash).count();
+            &before.chains[..shared]
+        });
+        let mut chain = known.last().copied().unwrap_or(root);
+        let further = scan.messages[known.len()..].iter().map(|message| {
             let mut pair = [0; 32];
             pair[..16].copy_from_slice(&chain.to_le_bytes());
             pair[16..].copy_from_slice(&message.hash.to_le_bytes());
             chain = xxh3_128(&pair);
             chain
         });
-        let chains = chains.collect();
-        Self { chains, scan, tenant: ask.tenant.as_str().into() }
+        let chains = known.iter().copied().chain(further).collect();
+        Self { chains, root, scan: Arc::new(scan), tenant: ask.tenant.as_str().into() }
     }
 
     /// The bytes of its last message.

@@ -283,7 +283,7 @@ impl Hub {
     }
 
     fn history(&self, ask: &Ask) -> Result<History, Error> {
-        Ok(History::of(ask, self.scans.of(ask)?))
+        Ok(self.scans.of(ask)?)
     }
 
     fn sent(&self, prompt: Prompt, ask: &Ask, history: &History, spoken: Spoken) -> Sent {

@@ -1,14 +1,15 @@
-//! Scans of late requests, for those that go on from them.
+//! What late requests hold, for those that go on from them.
 //!
 //! Invariant: a hint and nothing more: whatever is found here, a request is read as it stands. A
 //! stated number is kept, each within its tenant. Called by the hub for each request.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use epitome_wire::{Scan, WireError, scan_after};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
+use super::conversations::History;
 use super::{Ask, locked};
 
 /// Smaller requests, in bytes, are scanned as fast as they are looked for.
@@ -16,7 +17,7 @@ const LARGE: usize = 16 << 10;
 /// How many bytes of a request it is recognised by.
 const SAMPLE: usize = 1 << 10;
 
-/// Scans of late requests.
+/// What late requests hold.
 pub(super) struct Scans {
     late: Mutex<Late>,
     most: usize,
@@ -25,7 +26,7 @@ pub(super) struct Scans {
 /// By what each request is recognised by, with the moment of its last use.
 #[derive(Default)]
 struct Late {
-    scans: HashMap<u128, (Arc<Scan>, u64)>,
+    histories: HashMap<u128, (History, u64)>,
     moment: u64,
 }
 
@@ -36,41 +37,52 @@ impl Scans {
     }
 
     /// What a request holds.
-    pub(super) fn of(&self, ask: &Ask) -> Result<Arc<Scan>, WireError> {
-        let print = print(ask);
-        let before = print.and_then(|print| locked(&self.late).find(print)).unwrap_or_default();
-        let scan = Arc::new(scan_after(&ask.bytes, ask.format, &before)?);
-        if let Some(print) = print {
-            locked(&self.late).put(print, Arc::clone(&scan), self.most);
-        }
-        Ok(scan)
+    pub(super) fn of(&self, ask: &Ask) -> Result<History, WireError> {
+        let Some(at) = sampled(&ask.bytes) else {
+            let scan = scan_after(&ask.bytes, ask.format, &Scan::default())?;
+            return Ok(History::of(ask, scan, None));
+        };
+        let now = print(ask, at);
+        // A request that just became twice as long was recognised by what stands at half the place.
+        let before = locked(&self.late).find(now);
+        let before = before.or_else(|| locked(&self.late).find(print(ask, at / 2)));
+        let scan = match &before {
+            Some(before) => scan_after(&ask.bytes, ask.format, &before.scan)?,
+            None => scan_after(&ask.bytes, ask.format, &Scan::default())?,
+        };
+        let history = History::of(ask, scan, before.as_ref());
+        locked(&self.late).put(now, history.clone(), self.most);
+        Ok(history)
     }
 }
 
 impl Late {
-    fn find(&self, print: u128) -> Option<Arc<Scan>> {
-        self.scans.get(&print).map(|(scan, _)| Arc::clone(scan))
+    fn find(&self, print: u128) -> Option<History> {
+        self.histories.get(&print).map(|(history, _)| history.clone())
     }
 
-    fn put(&mut self, print: u128, scan: Arc<Scan>, most: usize) {
+    fn put(&mut self, print: u128, history: History, most: usize) {
         self.moment += 1;
-        if self.scans.len() >= most && !self.scans.contains_key(&print) {
-            let oldest = self.scans.iter().min_by_key(|(_, (_, used))| *used);
+        if self.histories.len() >= most && !self.histories.contains_key(&print) {
+            let oldest = self.histories.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(print, _)| *print) {
-                self.scans.remove(&oldest);
+                self.histories.remove(&oldest);
             }
         }
-        self.scans.insert(print, (scan, self.moment));
+        self.histories.insert(print, (history, self.moment));
     }
 }
 
-/// What a large request is recognised by: some bytes from its first half, at a power of two. What
-/// goes on from it has the same ones there, until it is twice as long.
-fn print(ask: &Ask) -> Option<u128> {
-    let Ask { bytes, tenant, .. } = ask;
-    let at = 1 << (bytes.len() / 2).checked_ilog2()?;
-    let sample = bytes.get(at..at + SAMPLE).filter(|_| bytes.len() >= LARGE)?;
-    Some(xxh3_128_with_seed(sample, xxh3_64(tenant.as_bytes())))
+/// Where a large request is recognised: at a power of two in its first half. What goes on from it
+/// has the same bytes there, and the same place until it is twice as long.
+fn sampled(bytes: &[u8]) -> Option<usize> {
+    (bytes.len() >= LARGE).then(|| 1 << (bytes.len() / 2).ilog2())
+}
+
+/// What a request is recognised by there.
+fn print(ask: &Ask, at: usize) -> u128 {
+    let sample = ask.bytes.get(at..at + SAMPLE).unwrap_or_default();
+    xxh3_128_with_seed(sample, xxh3_64(ask.tenant.as_bytes()))
 }
 
 #[cfg(test)]
@@ -93,17 +105,18 @@ mod tests {
     }
 
     fn is_known(scans: &Scans, ask: &Ask) -> bool {
-        print(ask).is_some_and(|print| locked(&scans.late).find(print).is_some())
+        let at = sampled(&ask.bytes);
+        at.is_some_and(|at| locked(&scans.late).find(print(ask, at)).is_some())
     }
 
     #[test]
     fn what_goes_on_from_a_request_is_recognised() {
         let scans = Scans::new(2);
         let first = ask(&["one ", "two "], "a");
-        assert_eq!(*scans.of(&first).unwrap(), scan(&first.bytes, first.format).unwrap());
+        assert_eq!(*scans.of(&first).unwrap().scan, scan(&first.bytes, first.format).unwrap());
         let longer = ask(&["one ", "two ", "last"], "a");
         assert!(is_known(&scans, &longer));
-        assert_eq!(*scans.of(&longer).unwrap(), scan(&longer.bytes, longer.format).unwrap());
+        assert_eq!(*scans.of(&longer).unwrap().scan, scan(&longer.bytes, longer.format).unwrap());
         assert!(!is_known(&scans, &ask(&["one ", "two ", "last"], "b")), "of another tenant");
         assert!(!is_known(&scans, &ask(&["uno ", "two "], "a")), "another conversation");
         assert!(!is_known(&scans, &ask(&[], "a")), "small");
@@ -114,7 +127,7 @@ mod tests {
         let scans = Scans::new(2);
         let asks = ["one ", "two ", "six "].map(|word| ask(&[word], "a"));
         for place in [0, 1, 0, 2] {
-            scans.of(&asks[place]).unwrap();
+            drop(scans.of(&asks[place]).unwrap());
         }
         assert_eq!([0, 1, 2].map(|place| is_known(&scans, &asks[place])), [true, false, true]);
     }
