@@ -4,8 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hook::Found;
-use crate::{Cause, MustKeep, OpReport, Purpose};
+use crate::{By, Cause, GoalAct, MustKeep, OpReport, Purpose};
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -126,10 +125,13 @@ pub enum Happened {
         /// What.
         text: String,
     },
-    /// A text says something of a goal.
-    GoalFound {
+    /// Something was said of a goal, or done to one.
+    GoalUpdated {
         /// What.
-        goal: Found,
+        #[serde(flatten)]
+        act: GoalAct,
+        /// By whom.
+        by: By,
     },
     /// A policy pinned a message.
     Pinned {

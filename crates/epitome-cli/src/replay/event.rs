@@ -4,7 +4,7 @@
 //! warning is said once for as long as it lasts. Called by `replay`.
 
 use anstyle::{AnsiColor, Style};
-use epitome::types::{Cause, Event, Happened, Skip};
+use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip};
 use epitome_lab::Turn;
 
 use crate::figure::percent;
@@ -148,9 +148,7 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::Pinned { entry, policy } => {
             (AnsiColor::Cyan, format!("{entry} pinned by {policy}"))
         }
-        Happened::GoalFound { goal } => {
-            (AnsiColor::Cyan, format!("{}: {}", on_one_line(&goal.kind), on_one_line(&goal.text)))
-        }
+        Happened::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
         _ => (AnsiColor::White, "something else happened; `--json` has it".to_owned()),
     }
 }
@@ -158,6 +156,26 @@ fn what(event: &Event) -> (AnsiColor, String) {
 fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> String {
     let (before, after) = (grouped(before), grouped(after));
     format!("{how} {entry} of {tool}: {before} → {after} tokens")
+}
+
+/// What became of a goal.
+fn goal(act: &GoalAct) -> String {
+    let which = act.goal.as_deref().unwrap_or("goal");
+    match &act.change {
+        GoalChange::Set { text, .. } => format!("{which} set: {text}"),
+        GoalChange::Revise { text } => format!("{which} worded anew: {text}"),
+        GoalChange::Prioritise { priority } => format!("{which}: {} priority", priority.word()),
+        GoalChange::Milestone { text, state } => format!("milestone {}: {text}", state.word()),
+        GoalChange::Decide { text, locked: true, .. } => format!("decided for good: {text}"),
+        GoalChange::Decide { text, .. } => format!("decided: {text}"),
+        GoalChange::Lock { decision } => format!("locked: {decision}"),
+        GoalChange::Artifact { path, change } => format!("{} {path}", change.word()),
+        GoalChange::Next { text } => format!("next: {text}"),
+        GoalChange::Pause => format!("{which} paused"),
+        GoalChange::Resume => format!("{which} resumed"),
+        GoalChange::Complete => format!("{which} reached"),
+        _ => format!("{which} changed; `--json` has it"),
+    }
 }
 
 fn reason(cause: Cause) -> &'static str {

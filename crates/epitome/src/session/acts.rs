@@ -5,12 +5,17 @@
 
 use std::mem;
 
+use epitome_kernel::goals::GoalError;
 use epitome_kernel::{StoreError, goals};
-use epitome_types::{Act, Acted, By, EntryId, EntryKey, Goals};
+use epitome_types::hook::Found;
+use epitome_types::{Act, Acted, By, EntryId, EntryKey, GoalAct, Goals, Happened};
 
 use super::Session;
 use super::state::State;
 use crate::levers::chosen;
+
+/// Who warns of what is said of goals.
+const GOALS: &str = "goals";
 
 /// What the acts of a session come to.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +24,8 @@ pub(crate) struct Acts {
     session: String,
     /// How many there are.
     count: usize,
+    /// Whether the journal has moved since they were read.
+    pub(crate) stale: bool,
     /// Who asked for a compression that no request has looked at yet.
     pub(crate) asked: Option<String>,
     /// The message that holds the watermark.
@@ -60,13 +67,54 @@ impl Acts {
 }
 
 impl Session {
-    /// Reads the acts of a session, unless they are known.
-    pub(crate) fn meet_acts(&self, state: &mut State, name: &str) -> Result<(), StoreError> {
-        if state.acts.as_ref().is_none_or(|acts| acts.session != name) {
-            let acts = self.journal.acts(&self.scope, name)?;
-            state.acts = Some(Acts::of(name, &acts));
+    /// Reads the acts of a session, unless they are known. Gives what somebody did to its goals
+    /// since they were read.
+    pub(crate) fn meet_acts(
+        &self,
+        state: &mut State,
+        name: &str,
+    ) -> Result<Vec<Happened>, StoreError> {
+        let known = state.acts.as_ref().filter(|acts| acts.session == name);
+        if known.is_some_and(|acts| !acts.stale) {
+            return Ok(Vec::new());
         }
-        Ok(())
+        let acts = self.journal.acts(&self.scope, name)?;
+        let new = known.and_then(|known| acts.get(known.count..)).unwrap_or_default();
+        let updated = new.iter().filter_map(|acted| match &acted.act {
+            Act::Goal(act) => Some(updated(act, &acted.by)),
+            _ => None,
+        });
+        let updated = updated.collect();
+        state.acts = Some(Acts::of(name, &acts));
+        Ok(updated)
+    }
+
+    /// Takes up what a text says of goals, and gives what the host is told of it. What changes
+    /// nothing is not recorded again.
+    pub(crate) fn said_of_goals(
+        &self,
+        mut found: Found,
+        by: &By,
+        state: &mut State,
+        at: &str,
+    ) -> Option<Happened> {
+        let acts = state.acts.as_mut()?;
+        found.text = self.redaction.text(&found.text).into_owned();
+        let act = goals::act_of(&acts.goals, &found);
+        let act = act.and_then(|act| Ok((goals::enact(&mut acts.goals, &act, at)?, act)));
+        match act {
+            Ok((true, act)) => {
+                let told = updated(&act, by);
+                state.doing.push((Act::Goal(act), by.clone()));
+                Some(told)
+            }
+            Err(error @ GoalError::Locked { .. }) => {
+                let (policy, text) = (GOALS.to_owned(), error.to_string());
+                Some(Happened::PolicyWarning { policy, text })
+            }
+            // A marker that is about nothing is a text like any other.
+            Ok((false, _)) | Err(_) => None,
+        }
     }
 
     /// Records what a request did. The next one finds that the journal has moved, and reads it.
@@ -84,6 +132,14 @@ impl Session {
         }
         let acted = |(act, by)| Acted { act, by, at: at.to_owned() };
         let acts: Vec<_> = doing.into_iter().map(acted).collect();
-        self.journal.act(&self.scope, name, &acts)
+        self.journal.act(&self.scope, name, &acts)?;
+        if let Some(known) = &mut state.acts {
+            known.count += acts.len();
+        }
+        Ok(())
     }
+}
+
+fn updated(act: &GoalAct, by: &By) -> Happened {
+    Happened::GoalUpdated { act: act.clone(), by: by.clone() }
 }

@@ -10,7 +10,7 @@ use epitome_kernel::{Counter, StoreError};
 use epitome_types::hook::{
     Arriving, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
 };
-use epitome_types::{Body, Entry, Happened, Mark, Speaker};
+use epitome_types::{Body, By, Entry, Happened, Mark, Speaker};
 
 use super::Session;
 use super::compress::Brief;
@@ -109,8 +109,10 @@ impl Session {
                     goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
                 };
                 let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
-                for goal in found.into_iter().flatten() {
-                    events.add([size; 2], Happened::GoalFound { goal });
+                let by = if speaker == Speaker::Human { By::User } else { By::Model };
+                for found in found.into_iter().flatten() {
+                    let told = self.said_of_goals(found, &by, state, ground.at);
+                    told.into_iter().for_each(|told| events.add([size; 2], told));
                 }
             }
         }
@@ -189,10 +191,10 @@ fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
     }
 }
 
-/// What an entry says in words: calls of tools and what they return are none.
+/// What an entry says in words: calls of tools, what they return, and notes of the client are none.
 fn spoken(entry: &Entry) -> String {
-    let texts = entry.parts.iter().filter_map(|part| match &part.body {
-        Body::Text(text) => Some(text.as_str()),
+    let texts = entry.parts.iter().filter_map(|part| match (&part.body, part.speaker) {
+        (Body::Text(text), Speaker::Human | Speaker::Model) => Some(text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

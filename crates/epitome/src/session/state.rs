@@ -147,7 +147,7 @@ impl State {
                 (self.pins, self.seen) = (pins, seen);
                 // An erasure may have taken what the policies noted.
                 self.chain = None;
-                self.acts = None;
+                self.acts.iter_mut().for_each(|acts| acts.stale = true);
                 steady
             }
         };

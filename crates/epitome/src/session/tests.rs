@@ -1,6 +1,7 @@
 //! Laws of live conversations over random histories: nothing is lost, the prompt grows at its end
 //! between epochs, and a restart changes nothing.
 
+mod acts;
 mod again;
 mod law;
 mod offload;

@@ -98,7 +98,7 @@ impl Session {
         let at = events.at.clone();
         let cold = self.resume(incoming, &name, &at, &mut state)?;
         let council = self.council(&mut state, &name, incoming, &counter)?;
-        self.meet_acts(&mut state, &name)?;
+        let updated = self.meet_acts(&mut state, &name)?;
 
         let lineage = Arc::clone(&state.lineage);
         let (fresh, smaller, full, committed);
@@ -131,6 +131,7 @@ impl Session {
             ground.tail = &smaller;
         }
         let [raw, size] = ground.size();
+        updated.into_iter().for_each(|told| events.add([size; 2], told));
         if let Reconciled::Branch { at } = incoming.reconciled {
             events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
         }

@@ -163,7 +163,7 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     let mut talk = Talk::new(with(1000, watches));
     talk.chat(10);
     let prompt = talk.prompt();
-    assert_eq!(names(&prompt.events), ["policy-warning", "goal-found", "pinned"]);
+    assert_eq!(names(&prompt.events), ["policy-warning", "goal-updated", "pinned"]);
     let warning = Happened::PolicyWarning { policy: "team".into(), text: "it wanders off".into() };
     assert_eq!(prompt.events[0].what, warning);
     let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
