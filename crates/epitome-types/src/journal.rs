@@ -288,4 +288,32 @@ mod tests {
     fn the_hash_outlives_a_version() {
         assert_eq!(epoch().hash().to_string(), "07bc92644a28ed2de47ceb954d801ed5");
     }
+
+    #[test]
+    fn what_is_stripped_and_stated_counts() {
+        let part = |entry, part| PartId { entry: EntryId(entry), part };
+        let strip = |parts: &[PartId]| Op::Strip { parts: parts.to_vec() };
+        let state = |after: Option<u32>, text: &str| Op::State {
+            after: after.map(EntryId),
+            text: text.into(),
+        };
+        let ops = [
+            strip(&[part(1, 2)]),
+            strip(&[part(2, 1)]),
+            strip(&[part(1, 2), part(2, 0)]),
+            Op::Drop { entries: vec![EntryId(1), EntryId(2)] },
+            state(None, "goal"),
+            state(Some(0), "goal"),
+            state(Some(0), "goals"),
+            Op::Insert { after: None, role: Role::User, text: "goal".into() },
+        ];
+        let hash = |op: &Op| {
+            let plan = Plan { ops: vec![op.clone()], reason: String::new() };
+            Epoch { plan, ..epoch() }.hash()
+        };
+        let mut hashes: Vec<_> = ops.iter().map(hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), ops.len());
+    }
 }

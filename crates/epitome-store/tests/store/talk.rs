@@ -155,6 +155,8 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
                 }),
                 Op::Insert { after: None, role: Role::User, text: "a note".into() },
                 Op::Drop { entries: vec![EntryId(1)] },
+                Op::Strip { parts: vec![PartId { part: 2, ..part }] },
+                Op::State { after: Some(EntryId(0)), text: format!("state of {}", run[0]) },
             ],
             reason: "the window is filling".into(),
         },
