@@ -256,6 +256,7 @@
 ---@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
 ---@field reason? string Why, in a few words for people.
 ---@field mark? integer The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
+---@field marked_by? string The tool whose call that is; none where it was set without one.
 
 --- A compression that would be due, and is not made.
 ---@class Passed

@@ -76,18 +76,18 @@ end
 ---@param entries Columns
 ---@param behind integer
 ---@param opt table
----@return integer|nil
+---@return integer|nil place, string|nil tool
 function marks.called(entries, behind, opt)
   for place = entries.count, behind + 1, -1 do
     if entries.role[place] == "assistant" then
       for _, tool in ipairs(entries.names[place]) do
         if marks.is_tool(tool, opt) and is_answered(entries, place, tool) then
-          return place
+          return place, tool
         end
       end
     end
   end
-  return nil
+  return nil, nil
 end
 
 --- The last message of a person behind a place whose text has this hash.
@@ -104,20 +104,22 @@ function marks.said(entries, behind, hash)
   return nil
 end
 
---- The message that holds the watermark from now on; nothing where no mark stands behind it.
+--- The message that holds the watermark from now on, and the tool that it calls for it; nothing
+--- where no mark stands behind the one there is.
 ---@param job PlanJob
 ---@param noted table what `trigger` and `observe` noted
----@return integer|nil
+---@return integer|nil place, string|nil tool
 function marks.latest(job, noted)
   local entries, behind = job.entries, job.mark or 0
-  local place = marks.called(entries, behind, job.opt) or 0
-  if noted.boundary then
-    place = math.max(place, marks.said(entries, behind, noted.boundary) or 0)
-  end
+  local place, tool = marks.called(entries, behind, job.opt)
+  local set = noted.boundary and marks.said(entries, behind, noted.boundary)
   if noted.due == "here" then
-    place = entries.count
+    set = entries.count > behind and entries.count or nil
   end
-  return place > behind and place or nil
+  if set and set > (place or 0) then
+    return set, nil
+  end
+  return place, tool
 end
 
 return marks

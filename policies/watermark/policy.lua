@@ -108,7 +108,8 @@ end
 ---@return Orders|nil
 function policy.plan(job)
   local memo = job.memo
-  local mark, was_said = marks.latest(job, memo), memo.lost and memo.due ~= "lost"
+  local was_said = memo.lost and memo.due ~= "lost"
+  local mark, tool = marks.latest(job, memo)
   memo.due, memo.boundary, memo.from, memo.messages = nil, nil, "next", nil
   if not mark and not job.mark and is_forced(job, 0) then
     return nil
@@ -118,7 +119,8 @@ function policy.plan(job)
     memo.lost = true
     ops[#ops + 1] = { op = "warn", text = mark and LOST .. ANEW or LOST .. UNCHANGED }
   end
-  return { ops = ops, mark = mark, reason = mark and "a task ended" or nil }
+  local reason = mark and "a task ended" or nil
+  return { ops = ops, mark = mark, marked_by = tool, reason = reason }
 end
 
 ---@param job ObserveJob

@@ -103,6 +103,15 @@ return {
     check(t, "u10 x100 p40 u10 x10", nil, 5, { 3, 4 })
   end,
 
+  -- "Analytics per ... tool"
+  test_the_tool_that_marked_is_named = function(t)
+    local by = function(memo)
+      return t.hook("plan", talk.job("u10 x100 p40 u10 x10", { memo = memo })).marked_by
+    end
+    t.eq(by(), "deactivate_augments")
+    t.eq(by({ due = "here" }), nil)
+  end,
+
   -- "server tools ... follow 11": the provider's result stands in the same message.
   test_a_mark_that_the_provider_ran = function(t)
     local twice = { "mcp__e__deactivate_augments", "mcp__e__deactivate_augments" }

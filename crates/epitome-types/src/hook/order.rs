@@ -251,6 +251,8 @@ table! {
         pub reason: Option<String>,
         /// The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
         pub mark: Option<Place>,
+        /// The tool whose call that is; none where it was set without one.
+        pub marked_by: Option<String>,
     }
 }
 

@@ -13,8 +13,8 @@ use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
-    Role, Skip, Unit,
+    Act, Budget, By, Cause, Classed, Entry, Epoch, Happened, Op, OpReport, Plan, Recorded, Role,
+    Skip, Unit,
 };
 
 use super::Session;
@@ -49,6 +49,8 @@ pub(crate) struct Due {
     target: u64,
     /// Whether the window forces it, whoever else wants it.
     forced: bool,
+    /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
+    holds: bool,
 }
 
 impl Due {
@@ -84,10 +86,9 @@ impl Session {
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
         let ([_, size], Tail { thread: came, tokens, .. }) = (ground.size(), ground.tail);
-        // What was taken back stays as it is, unless the window forces it or the user asks.
         let in_force = whole.in_force.as_ref();
         let mut pins = state.pinned(0);
-        if due.cause == Cause::Soft {
+        if due.holds {
             pins.extend(whole.lineage.held(&ground.incoming.keys, in_force));
         }
         let thread = Thread::new(came.entries().to_vec(), &pins);
@@ -115,9 +116,8 @@ impl Session {
         };
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;
-        let tools = |at: EntryId| planning.columns.names.get(at.index())?.last().cloned();
         let (acts, keys) = (state.acts.as_ref(), &ground.incoming.keys);
-        let moved = Moved::to(orders.mark, acts, keys, tools);
+        let moved = Moved::to(&orders, acts, keys);
         let by = || By::Policy(policy.clone().unwrap_or_default());
         let moved = moved.map(|moved| (moved, by()));
         let envelope = Envelope { tokens: ground.schemas, bytes: 0 };
@@ -245,7 +245,11 @@ impl Session {
         };
         let forced = (size > brief.held.hard).then_some(Cause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
-        let due = |cause| Due { cause, target, forced: forced.is_some() || cause == Cause::Hard };
+        let by_user = job.asked.as_deref() == Some(USER);
+        let due = |cause| {
+            let forced = forced.is_some() || cause == Cause::Hard;
+            Due { cause, target, forced, holds: !forced && !by_user }
+        };
         cause.max(forced).max(manual).map(due)
     }
 

@@ -4,7 +4,7 @@
 //! out. Called by the compression.
 
 use epitome_kernel::View;
-use epitome_types::hook::Place;
+use epitome_types::hook::Orders;
 use epitome_types::{Act, EntryId, EntryKey, Happened};
 
 use super::acts::Acts;
@@ -21,18 +21,12 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// The watermark at the place that a policy names, unless it is there or further already.
-    /// `tools` are those that the message there calls or answers.
-    pub(crate) fn to(
-        place: Option<Place>,
-        acts: Option<&Acts>,
-        keys: &[EntryKey],
-        tools: impl Fn(EntryId) -> Option<String>,
-    ) -> Option<Self> {
-        let place = place?.entry()?;
+    pub(crate) fn to(orders: &Orders, acts: Option<&Acts>, keys: &[EntryKey]) -> Option<Self> {
+        let place = orders.mark?.entry()?;
         let key = *keys.get(place.index())?;
         let now = acts.and_then(|acts| acts.mark(keys)).flatten();
         let is_further = now.is_none_or(|now| now < place);
-        let tool = tools(place).unwrap_or_default();
+        let tool = orders.marked_by.clone().unwrap_or_default();
         is_further.then_some(Self { place, key, tool, blocks: 0, saved: 0 })
     }
 
