@@ -18,6 +18,8 @@ mod doctor;
 #[cfg(test)]
 mod formats;
 #[cfg(test)]
+mod goal;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, pin, policy, recall, replay, run, scan,
-    serve, session, snapshot, status, text, trust,
+    ab, completions, compress, config, diff, doctor, files, goal, pin, policy, recall, replay, run,
+    scan, serve, session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -38,6 +38,7 @@ pub(crate) enum Verb {
     Snapshot(snapshot::Args),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),
+    Goal(goal::Args),
     Policy(policy::Args),
     Trust(trust::Args),
     Config(config::Args),

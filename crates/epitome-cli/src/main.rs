@@ -17,6 +17,7 @@ mod fault;
 mod figure;
 mod files;
 mod flags;
+mod goal;
 mod journal;
 mod late;
 mod past;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Some(Verb::Snapshot(args)) => snapshot::run(&args),
         Some(Verb::Pin(args)) => pin::pin(&args),
         Some(Verb::Unpin(args)) => pin::unpin(&args),
+        Some(Verb::Goal(args)) => goal::run(&args),
         Some(Verb::Policy(args)) => policy::run(&args),
         Some(Verb::Trust(args)) => trust::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
