@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use http::header::{AUTHORIZATION, HOST, HeaderMap};
+use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 
 use crate::headers::TOKEN;
 
@@ -106,7 +106,23 @@ pub(crate) fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<V
 /// Whether a request for one of our own pages names this machine, not a name that a web page had
 /// resolved to it.
 pub(crate) fn names_loopback(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
+    headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_loopback)
+}
+
+/// Whether no web page of somebody else's sent a request: a browser names the origin of the page,
+/// which must be this machine, or where there are tokens the host that it asks.
+pub(crate) fn is_from_no_page(headers: &HeaderMap, tokens: bool) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let authority = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    authority.is_some_and(|authority| match tokens {
+        true => host == Some(authority),
+        false => is_loopback(authority),
+    })
+}
+
+/// Whether a host, perhaps with a port, is this machine by its own name.
+fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -149,6 +165,23 @@ mod tests {
         check("x-api-key", "0123456789abcdef", None);
         assert_eq!(visitor(Some(&[]), &headers("authorization", "Bearer x")), None);
         assert_eq!(visitor(None, &HeaderMap::new()).unwrap().tenant, "local");
+    }
+
+    #[test]
+    fn pages_of_others_are_known_by_their_origin() {
+        let check = |host: &str, origin: Option<&str>, expected: [bool; 2]| {
+            let mut headers = headers("host", host);
+            headers.extend(origin.map(|origin| (ORIGIN, origin.parse().unwrap())));
+            let found = [false, true].map(|tokens| is_from_no_page(&headers, tokens));
+            assert_eq!(found, expected, "{host} {origin:?}");
+        };
+        check("127.0.0.1:8787", None, [true, true]);
+        check("127.0.0.1:8787", Some("http://localhost:5173"), [true, false]);
+        check("127.0.0.1:8787", Some("http://[::1]:5173"), [true, false]);
+        check("127.0.0.1:8787", Some("http://evil.example"), [false, false]);
+        check("127.0.0.1:8787", Some("http://localhost.evil.example"), [false, false]);
+        check("127.0.0.1:8787", Some("null"), [false, false]);
+        check("gate.example", Some("https://gate.example"), [false, true]);
     }
 
     #[test]

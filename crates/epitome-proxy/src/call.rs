@@ -88,6 +88,9 @@ impl Call {
         if !prepared.side {
             self.app.prepared(prepared.skip);
         }
+        if let (Some(mcp), Some(sent)) = (&settings.mcp, prepared.sent()) {
+            mcp.heard(&self.visitor.tenant, &sent.prompt.session);
+        }
         if settings.shadow {
             (prepared.body, prepared.payload) = (came.body.clone(), Payload::AsItCame);
         }

@@ -16,6 +16,7 @@ use crate::access::visitor;
 use crate::app::App;
 use crate::call::Call;
 use crate::fault::Fault;
+use crate::levers;
 use crate::pages;
 use crate::route::{Dialect, Route, Task, route};
 use crate::skip::Skip;
@@ -55,6 +56,10 @@ async fn answer(
     if let Some(page) = pages::page(app, &head) {
         *line = None;
         return page;
+    }
+    if let Some(mcp) = levers::asked(app, &head) {
+        *line = None;
+        return levers::answer(app, &mcp, &visitor, head, body).await;
     }
     let upgrade = head.headers.get(UPGRADE).map(HeaderValue::as_bytes).unwrap_or_default();
     let websocket = upgrade.eq_ignore_ascii_case(b"websocket");

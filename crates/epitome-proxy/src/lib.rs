@@ -41,6 +41,7 @@ mod handler;
 mod headers;
 mod heard;
 mod ledger;
+mod levers;
 mod metrics;
 mod page;
 mod pages;

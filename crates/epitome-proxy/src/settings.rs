@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::{CachePrices, Hub};
+use epitome_mcp::Http;
 
 use crate::access::Token;
 use crate::ledger::Terms;
@@ -34,6 +35,9 @@ pub struct Settings {
     pub max_decoded: usize,
     /// The conversations.
     pub hub: Arc<Hub>,
+    /// The levers of their sessions, for agents, at `/mcp`; without them that is a path like any
+    /// other.
+    pub mcp: Option<Arc<Http>>,
     /// How long making a prompt may take before the request goes on without it.
     pub prepare_within: Duration,
     /// How many requests may be skipped one after the other before that is an alarm.
@@ -66,6 +70,7 @@ impl Settings {
             max_body: 64 << 20,
             max_decoded: 64 << 20,
             hub,
+            mcp: None,
             prepare_within: Duration::from_secs(10),
             alarm_after: 5,
             floor_share: 0.25,

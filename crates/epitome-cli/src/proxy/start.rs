@@ -6,8 +6,12 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use epitome::{Compressor, Config, Counter, Folder, Hub, ProxyTable, Sqlite, VocabularyCounter};
+use epitome::types::By;
+use epitome::{
+    Compressor, Config, Counter, Folder, Hub, Levers, ProxyTable, Sqlite, VocabularyCounter,
+};
 use epitome_lab::Prices;
+use epitome_mcp::Http;
 use epitome_proxy::{Settings, Upstreams, Url};
 
 use crate::fault::Fault;
@@ -22,6 +26,8 @@ static PRICES: OnceLock<Prices> = OnceLock::new();
 pub(crate) struct Given<'a> {
     /// The folder that the client works in, where none is named.
     pub(crate) workspace: Option<&'a Path>,
+    /// Leaves the levers at `/mcp` out.
+    pub(crate) no_mcp: bool,
 }
 
 /// The settings of a proxy, but for where it listens.
@@ -38,9 +44,19 @@ pub(crate) fn prepared(
     drop(PRICES.set(settings::prices(config)?));
 
     let cache = profile.cache_prices();
-    let workspace = table.workspace.as_deref().or(given.workspace).map(Folder::new);
+    let project = table.workspace.as_deref().or(given.workspace);
+    let workspace = project.map(Folder::new);
+    let augments = config.augments(project);
+    let mcp = {
+        let (store, profile, augments) = (store.clone(), profile.clone(), augments.clone());
+        Http::new(move |tenant| {
+            let levers = Levers::new(store.clone(), profile.clone(), tenant, By::Model);
+            levers.with_augments(augments.clone())
+        })
+    };
     let hub = Hub::new(store, move || {
         let builder = Compressor::builder().profile(profile.clone()).watch();
+        let builder = builder.augments(augments.clone());
         match &workspace {
             Some(workspace) => builder.workspace(workspace.clone()),
             None => builder,
@@ -48,6 +64,7 @@ pub(crate) fn prepared(
     });
     let mut settings = Settings::new(Arc::new(hub));
     settings.upstreams = upstreams(table)?;
+    settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
     settings.terms.cache = cache;

@@ -48,6 +48,8 @@ pub(super) struct Way {
     pub(super) variables: Vec<(&'static str, String)>,
     /// Arguments before its own.
     pub(super) arguments: Vec<String>,
+    /// More of them, which give its agent the levers of its session beside all tools that it has.
+    pub(super) mcp: Vec<String>,
     /// Why the proxy would see nothing of it.
     pub(super) past: Option<String>,
 }
@@ -168,6 +170,10 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
         let over = serde_json::json!({ "env": { ADDRESS: PROXY } });
         way.arguments = vec!["--settings".to_owned(), over.to_string()];
     }
+    let server = serde_json::json!({ "type": "http", "url": format!("{PROXY}/mcp") });
+    let servers = serde_json::json!({ "mcpServers": { "epitome": server } });
+    // In one word, since the flag takes all words behind it that are no flags.
+    way.mcp = vec![format!("--mcp-config={servers}")];
     way.known(Api::Anthropic, ADDRESS, around);
     way.variables.push((ADDRESS, PROXY.to_owned()));
     // It finds its tools by search where it knows the provider's address, and we hide that.
@@ -314,6 +320,16 @@ pub(super) mod tests {
         let files = vec![("/srv/project/.claude/settings.json", "{")];
         let error = super::way("claude", &[], &Machine { files, ..Machine::default() });
         assert!(error.unwrap_err().contains("is no JSON"));
+    }
+
+    #[test]
+    fn agents_are_given_the_levers() {
+        let machine = Machine::default();
+        let servers = r#"{"mcpServers":{"epitome":{"type":"http","url":"{proxy}/mcp"}}}"#;
+        assert_eq!(machine.way("claude -p hello").mcp, [format!("--mcp-config={servers}")]);
+        let url = r#"mcp_servers.epitome.url="{proxy}/mcp""#;
+        assert_eq!(machine.way("codex exec hello").mcp, ["-c", url]);
+        assert_eq!(machine.way("aider").mcp, Vec::<String>::new());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml::Table;
 
-use super::clients::{Api, Surroundings, Way};
+use super::clients::{Api, PROXY, Surroundings, Way};
 
 /// The provider that is built in.
 const BUILT_IN: &str = "openai";
@@ -60,6 +60,7 @@ pub(super) fn way(arguments: &[String], around: &dyn Surroundings) -> Result<Way
     }
     let address = way.versioned(Api::OpenAi);
     way.arguments = vec!["-c".to_owned(), format!("{key}=\"{address}\"")];
+    way.mcp = vec!["-c".to_owned(), format!("mcp_servers.epitome.url=\"{PROXY}/mcp\"")];
     Ok(way)
 }
 
@@ -108,7 +109,6 @@ fn logged_in_with_chatgpt(path: &Path, around: &dyn Surroundings) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clients::PROXY;
     use super::super::clients::tests::Machine;
     use super::*;
 

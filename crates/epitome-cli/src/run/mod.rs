@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// Runs the client without the proxy where that cannot start
     #[arg(long)]
     or_direct: bool,
+    /// Leaves out the tools that the client's agent is given: to end a task, to recall, to pin
+    #[arg(long)]
+    no_mcp: bool,
     #[command(flatten)]
     proxy: ProxyFlags,
 }
@@ -115,7 +118,7 @@ fn proxied(
     if let Some(log) = &log {
         proxy::to_file(&args.proxy, log)?;
     }
-    let given = Given { workspace: Some(&machine.folder) };
+    let given = Given { workspace: Some(&machine.folder), no_mcp: args.no_mcp };
     let mut settings = proxy::prepared(&config, &table, &given).map_err(Fault::at_start)?;
     settings.listen.set_port(0);
     proxy::runtime()?.block_on(async {
@@ -123,7 +126,8 @@ fn proxied(
         let proxy = format!("http://{}", running.address());
         let here = |text: &str| text.replace(PROXY, &proxy);
         let mut client = Child::of(&args.command);
-        client.before(way.arguments.iter().map(|argument| here(argument)));
+        let tools = if args.no_mcp { &[][..] } else { &way.mcp };
+        client.before(way.arguments.iter().chain(tools).map(|argument| here(argument)));
         client.variables(way.variables.iter().map(|(name, value)| (*name, here(value))));
         let ended = client.run().await;
         let figures = running.figures().snapshot();

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 
 use epitome_lua::Trust;
 use epitome_store::Durability;
+use epitome_workspace::augments::Folders;
 use figment::Figment;
 use figment::value::{Dict, Value};
 use serde::Serialize;
@@ -79,6 +80,8 @@ pub struct Config {
     trust: Option<Trust>,
     /// Our folder in the user's data folder.
     data: Option<PathBuf>,
+    /// Our folder in the user's folder for configurations.
+    own: Option<PathBuf>,
     /// The store of the profile that was chosen, and where that is said.
     store: Option<(PathBuf, String)>,
     read: Vec<PathBuf>,
@@ -103,7 +106,8 @@ impl Config {
     ///
     /// [`ConfigError::Invalid`] with everything in the first source that may not be said.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
-        let Sources { files, variables, flags, store, home, shelves, trust, untrusted } = sources;
+        let Sources { files, variables, flags, store, home, own, shelves, trust, untrusted } =
+            sources;
         let data = store.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut layers = vec![built_in(store.as_deref())?];
         let flags_of_all = Layer::flags(&flags, false);
@@ -142,6 +146,7 @@ impl Config {
             shelves,
             trust: trust.map(Trust::at),
             data,
+            own,
             store: None,
             read,
             unused,
@@ -222,6 +227,11 @@ impl Config {
     /// Our folder in the user's data folder, where the environment says where that is.
     pub fn data(&self) -> Option<&Path> {
         self.data.as_deref()
+    }
+
+    /// The folders of augments: those of a project, then the user's own (SPEC 5.6).
+    pub fn augments(&self, project: Option<&Path>) -> Folders {
+        Folders::new(project, self.own.as_deref())
     }
 
     /// The files that were read.

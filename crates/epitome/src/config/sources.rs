@@ -38,6 +38,8 @@ pub struct Sources {
     pub(crate) home: Option<PathBuf>,
     /// Folders of policies, but for the one that a file names.
     pub(crate) shelves: Vec<Shelf>,
+    /// Our folder in the user's folder for configurations.
+    pub(crate) own: Option<PathBuf>,
     /// Where it is recorded which policies of others may run.
     pub(crate) trust: Option<PathBuf>,
     /// Whether only shipped policies may run.
@@ -138,7 +140,8 @@ impl Sources {
             .map(|folder| folder.as_ref().map(|folder| folder.join(FOLDER)));
         let store = data.as_ref().map(|folder| folder.join(STORE));
         let trust = data.map(|folder| folder.join(TRUST));
-        let sources = Self { store, trust, home: folders.home.clone(), ..Self::default() };
+        let (home, own) = (folders.home.clone(), config.clone());
+        let sources = Self { store, trust, home, own, ..Self::default() };
         match config {
             Some(folder) => sources.policies(&folder.join(POLICIES)),
             None => sources,

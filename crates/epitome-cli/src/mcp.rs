@@ -1,0 +1,46 @@
+//! `epitome mcp`: the levers of a session for an agent, over standard input and output.
+//!
+//! Invariant: standard output belongs to the protocol. The store may be empty, and a session may
+//! begin at any time in another process: they meet in the store.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use epitome::types::By;
+use epitome::{LOCAL, Levers, Sqlite};
+
+use crate::fault::Fault;
+use crate::journal::store_path;
+use crate::settings::{self, ProfileFlags};
+
+/// Serves an MCP client: tools to end a task, load augments, recall, set goals and pin
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  epitome mcp --store session.db\n\nFor a client: claude mcp add \
+                        epitome -- epitome mcp"
+)]
+pub(crate) struct Args {
+    /// The folder that the client works in, whose augments there are [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The store [default: as configured, or epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    profile: ProfileFlags,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let store = args.store.as_deref();
+    let config = args.profile.load(|from| settings::path(from, "--store", "store", store))?;
+    let path = store_path(store, &config)?;
+    let journal = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+    let project = args.workspace.clone().or_else(|| env::current_dir().ok());
+    let levers = Levers::new(Arc::new(journal), config.chosen()?, LOCAL, By::Model)
+        .with_augments(config.augments(project.as_deref()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let served = runtime.map_err(Fault::internal)?.block_on(epitome_mcp::stdio(levers));
+    served.map_err(Fault::unreadable)
+}

@@ -1,0 +1,236 @@
+//! What the tools take.
+//!
+//! Invariant: what is not understood is refused with what would be, so that a model can mend its
+//! call. The comments of the fields are what the model reads.
+
+use epitome::types::{ArtifactChange, DecisionKind, GoalAct, GoalChange, MilestoneState, Priority};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Arguments of tools that take nothing but a session.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {
+    /// The session; left out, the one of this conversation
+    pub(crate) session: Option<String>,
+}
+
+/// Which augments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Patterns {
+    /// Names or patterns like `refactoring/*`
+    #[serde(deserialize_with = "one_or_more")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) patterns: Vec<String>,
+    /// The session; left out, the one of this conversation
+    pub(crate) session: Option<String>,
+}
+
+/// What is to be brought back.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Recall {
+    /// What to look for, in any words
+    pub(crate) query: Option<String>,
+    /// The id that stands where something was shortened, in place of a query
+    pub(crate) id: Option<String>,
+    /// With an id: only these lines, like `3`, `3-8` or `3-`
+    pub(crate) lines: Option<String>,
+    /// The most that comes back, 1000 unless said
+    pub(crate) max_tokens: Option<u64>,
+}
+
+/// A restore point.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snapshot {
+    /// A name to find it by
+    pub(crate) name: Option<String>,
+    /// The session; left out, the one of this conversation
+    pub(crate) session: Option<String>,
+}
+
+/// Which entries.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pin {
+    /// Places like `e4`, as recall names them
+    #[serde(deserialize_with = "one_or_more")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) entries: Vec<String>,
+    /// Takes the pins out again
+    #[serde(default)]
+    pub(crate) unpin: bool,
+    /// The session; left out, the one of this conversation
+    pub(crate) session: Option<String>,
+}
+
+/// What becomes of a goal.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Goal {
+    /// What to do
+    #[serde(default)]
+    pub(crate) action: Action,
+    /// What it is about: the goal, milestone, decision, step, or the path of an artifact
+    pub(crate) text: Option<String>,
+    /// The goal's id; left out, the active one
+    pub(crate) goal: Option<String>,
+    /// Of set and prioritise
+    pub(crate) priority: Option<Weight>,
+    /// Of milestone
+    pub(crate) state: Option<Progress>,
+    /// Of artifact
+    pub(crate) change: Option<Change>,
+    /// Of decide: why
+    pub(crate) rationale: Option<String>,
+    /// Of decide: nothing may change it from now on
+    #[serde(default)]
+    pub(crate) locked: bool,
+    /// Of decide: it is about the architecture
+    #[serde(default)]
+    pub(crate) architecture: bool,
+    /// The session; left out, the one of this conversation
+    pub(crate) session: Option<String>,
+}
+
+/// What to do with a goal.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Action {
+    #[default]
+    List,
+    Set,
+    Revise,
+    Prioritise,
+    Milestone,
+    Decide,
+    Lock,
+    Artifact,
+    Next,
+    Pause,
+    Resume,
+    Complete,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Weight {
+    High,
+    Medium,
+    Low,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Progress {
+    Pending,
+    #[serde(rename = "in_progress")]
+    Begun,
+    Completed,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    Created,
+    Modified,
+    Deleted,
+}
+
+impl Goal {
+    /// What is to be recorded; nothing where the goals are only asked for.
+    ///
+    /// # Errors
+    ///
+    /// When something is missing that the action needs.
+    pub(crate) fn act(&self) -> Result<Option<GoalAct>, String> {
+        let text = || {
+            let text = self.text.clone().filter(|text| !text.trim().is_empty());
+            text.ok_or_else(|| "`text` is missing".to_owned())
+        };
+        let priority = self.priority.map(Priority::from);
+        let change = match self.action {
+            Action::List => return Ok(None),
+            Action::Set => {
+                GoalChange::Set { text: text()?, priority: priority.unwrap_or(Priority::Medium) }
+            }
+            Action::Revise => GoalChange::Revise { text: text()? },
+            Action::Prioritise => {
+                GoalChange::Prioritise { priority: priority.ok_or("`priority` is missing")? }
+            }
+            Action::Milestone => {
+                let state = self.state.unwrap_or(Progress::Pending).into();
+                GoalChange::Milestone { text: text()?, state }
+            }
+            Action::Decide => GoalChange::Decide {
+                text: text()?,
+                rationale: self.rationale.clone(),
+                locked: self.locked,
+                kind: match self.architecture {
+                    true => DecisionKind::Architecture,
+                    false => DecisionKind::Plain,
+                },
+            },
+            Action::Lock => GoalChange::Lock { decision: text()? },
+            Action::Artifact => {
+                let change = self.change.unwrap_or(Change::Modified).into();
+                GoalChange::Artifact { path: text()?, change }
+            }
+            Action::Next => GoalChange::Next { text: text()? },
+            Action::Pause => GoalChange::Pause,
+            Action::Resume => GoalChange::Resume,
+            Action::Complete => GoalChange::Complete,
+        };
+        Ok(Some(GoalAct { goal: self.goal.clone(), change }))
+    }
+}
+
+impl From<Weight> for Priority {
+    fn from(weight: Weight) -> Self {
+        match weight {
+            Weight::High => Self::High,
+            Weight::Medium => Self::Medium,
+            Weight::Low => Self::Low,
+        }
+    }
+}
+
+impl From<Progress> for MilestoneState {
+    fn from(progress: Progress) -> Self {
+        match progress {
+            Progress::Pending => Self::Pending,
+            Progress::Begun => Self::InProgress,
+            Progress::Completed => Self::Completed,
+        }
+    }
+}
+
+impl From<Change> for ArtifactChange {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::Created => Self::Created,
+            Change::Modified => Self::Modified,
+            Change::Deleted => Self::Deleted,
+        }
+    }
+}
+
+/// A list of texts, or one text: models write both.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a list of texts")]
+    enum Either {
+        One(String),
+        More(Vec<String>),
+    }
+    let texts = match Either::deserialize(from)? {
+        Either::One(text) => vec![text],
+        Either::More(texts) => texts,
+    };
+    match texts.is_empty() {
+        true => Err(serde::de::Error::custom("the list is empty")),
+        false => Ok(texts),
+    }
+}

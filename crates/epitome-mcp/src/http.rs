@@ -1,0 +1,90 @@
+//! Requests that a host took in: streamable HTTP, one answer for each.
+//!
+//! Invariant: no request leaves anything behind, since there are no sessions of the protocol: what
+//! a client does is in the journal. Whether it may ask at all is the host's to say, before.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use epitome::Levers;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+/// The server behind a host that listens.
+pub struct Http {
+    levers: Box<dyn Fn(&str) -> Levers + Send + Sync>,
+    /// The session that each tenant's client asked for last.
+    heard: Mutex<HashMap<String, String>>,
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http").finish_non_exhaustive()
+    }
+}
+
+impl Http {
+    /// A server over the levers that a tenant has.
+    pub fn new(levers: impl Fn(&str) -> Levers + Send + Sync + 'static) -> Self {
+        Self { levers: Box::new(levers), heard: Mutex::default() }
+    }
+
+    /// The host sent a request of a session on: calls that come now and say nothing of where they
+    /// are from are of that one.
+    pub fn heard(&self, tenant: &str, session: &str) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        match heard.get_mut(tenant) {
+            Some(known) if known == session => {}
+            Some(known) => session.clone_into(known),
+            None => drop(heard.insert(tenant.to_owned(), session.to_owned())),
+        }
+    }
+
+    /// Answers a request of a tenant whose body is there.
+    pub async fn answer(&self, tenant: &str, request: Request<Bytes>) -> Response<Bytes> {
+        if request.method() == Method::POST
+            && let Err((code, message)) = checked(request.body())
+        {
+            return refused(code, &message);
+        }
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).cloned();
+        let server = Server::new((self.levers)(tenant), heard);
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .disable_allowed_hosts();
+        let sessions = Arc::new(NeverSessionManager::default());
+        let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+        let (head, body) = service.handle(request.map(Full::new)).await.into_parts();
+        // Without sessions and notices an answer is one message.
+        let Ok(body) = body.collect().await;
+        Response::from_parts(head, body.to_bytes())
+    }
+}
+
+/// Whether a body is one message of JSON-RPC; if not, the error's code and what was expected.
+fn checked(body: &[u8]) -> Result<(), (i32, String)> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|error| (-32700, format!("the body is no JSON: {error}")))?;
+    match &value {
+        Value::Object(message) if message.get("jsonrpc") == Some(&json!("2.0")) => Ok(()),
+        Value::Array(_) => Err((-32600, "batches are not taken; send one message".to_owned())),
+        _ => Err((-32600, "the body is no message of JSON-RPC 2.0".to_owned())),
+    }
+}
+
+fn refused(code: i32, message: &str) -> Response<Bytes> {
+    let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    let mut response = Response::new(Bytes::from(body.to_string()));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}

@@ -1,0 +1,133 @@
+//! The server: one for each client over standard streams, one for each request over HTTP.
+//!
+//! Invariant: a call finds its session by the name that it gives, else by what the client says of
+//! the call, else by what the host knows of the client; else it is the session used last.
+
+use std::sync::Arc;
+
+use epitome::Levers;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::documents;
+use crate::table::{Ground, Lever, TABLE};
+
+/// What the client tells its model of the server.
+const ABOUT: &str = "Levers over the context window of this conversation. When a task is done and \
+    its tool results are no longer needed, call compress_to_checkpoint, or deactivate_augments \
+    where augments were loaded for it. What was shortened or left comes back with recall.";
+
+/// Where Claude Code says which of its model's calls this one is.
+const CALL: &str = "claudecode/toolUseId";
+
+/// The server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    levers: Arc<Levers>,
+    /// The session that the client was heard of last.
+    heard: Option<String>,
+}
+
+impl Server {
+    pub(crate) fn new(levers: Levers, heard: Option<String>) -> Self {
+        Self { levers: Arc::new(levers), heard }
+    }
+
+    /// The session that a call came from, where that can be told.
+    fn session(&self, call: Option<&str>) -> Option<String> {
+        let of_call = call.and_then(|id| match self.levers.session_of_call(id) {
+            Ok(session) => session,
+            Err(error) => {
+                tracing::warn!(%error, "the session of a call cannot be looked for");
+                None
+            }
+        });
+        // A session that was renamed or deleted since is none.
+        let heard = || self.heard.clone().filter(|name| self.levers.session(Some(name)).is_ok());
+        of_call.or_else(heard)
+    }
+
+    fn called(&self, request: CallToolRequestParams, call: Option<&str>) -> CallToolResult {
+        let Some(lever) = Lever::named(&request.name) else {
+            let known = TABLE.map(|lever| lever.name).join(", ");
+            let words = format!("there is no tool `{}`; there is {known}", request.name);
+            return CallToolResult::error(vec![ContentBlock::text(words)]);
+        };
+        let session = self.session(call);
+        let ground = Ground { levers: &self.levers, session: session.as_deref() };
+        lever.pull(&ground, request.arguments.unwrap_or_default())
+    }
+
+    /// Does what reads or writes the journal where nobody waits for it.
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let this = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&this)).await;
+        done.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let ours = Implementation::new("epitome", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(ours).with_instructions(ABOUT)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(TABLE.iter().map(Lever::tool).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        Lever::named(name).map(Lever::tool)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = context.meta.0.0.get(CALL).and_then(|id| id.as_str()).map(str::to_owned);
+        let result = self.apart(move |this| this.called(request, call.as_deref())).await?;
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(documents::list()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(documents::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.apart(move |this| {
+            documents::read(&this.levers, this.session(None).as_deref(), &request.uri)
+        });
+        Ok(ReadResourceResult::new(vec![read.await??]).into())
+    }
+}

@@ -1,0 +1,316 @@
+//! The tools: declared once, each with what the model reads of it.
+//!
+//! Invariant: few and short, since all of it stands in every prompt of the client. A tool that
+//! cannot do what it is asked says what was wrong, what is expected, and what to do.
+
+use std::sync::Arc;
+
+use epitome::levers::{Asked, Excerpts, GoalsView, Shelf, Standing, Switched, Wanted};
+use epitome::{Levers, Lines, Pinned};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::words::Words;
+use crate::{args, schema};
+
+/// Tokens that come back unless more are asked for.
+const USUAL: u64 = 1_000;
+/// The most that comes back: what is larger floods the prompt that it is meant for.
+const MOST: u64 = 8_000;
+
+/// What a call is about.
+pub(crate) struct Ground<'a> {
+    pub(crate) levers: &'a Levers,
+    /// The session that the call came from, where that is known.
+    pub(crate) session: Option<&'a str>,
+}
+
+/// A tool.
+pub(crate) struct Lever {
+    pub(crate) name: &'static str,
+    about: &'static str,
+    /// Whether it changes nothing.
+    reads: bool,
+    /// The schemas of what it takes and of what it answers.
+    schemas: fn() -> [JsonObject; 2],
+    run: fn(&Ground<'_>, JsonObject) -> Result<Answer, String>,
+    /// Arguments that make sense.
+    example: &'static str,
+}
+
+/// What a tool answers: for programs, and for models.
+pub(crate) struct Answer {
+    data: Value,
+    words: String,
+}
+
+/// A snapshot that was made.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Snapped {
+    /// The session.
+    pub(crate) session: String,
+    /// The snapshot's id.
+    pub(crate) id: String,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Messages that it holds.
+    pub(crate) messages: u32,
+}
+
+/// All tools, in the order in which they are listed.
+pub(crate) const TABLE: [Lever; 9] = [
+    Lever {
+        name: "compress_to_checkpoint",
+        about: "Ends a task: with the next request tool calls and results so far may leave the \
+                prompt, what was said stays. `recall` finds them again.",
+        reads: false,
+        schemas: schemas::<args::Nothing, Asked>,
+        run: |ground, arguments| {
+            let args: args::Nothing = read(arguments)?;
+            answer(&ground.levers.mark(ground.of(&args.session), COMPRESS).map_err(said)?)
+        },
+        example: "{}",
+    },
+    Lever {
+        name: "activate_augments",
+        about: "Loads augments, texts on how to do something, with all that they require.",
+        reads: false,
+        schemas: schemas::<args::Patterns, Switched>,
+        run: |ground, arguments| {
+            let args: args::Patterns = read(arguments)?;
+            let done = ground.levers.activate(ground.of(&args.session), &args.patterns);
+            answer(&done.map_err(said)?)
+        },
+        example: PATTERNS,
+    },
+    Lever {
+        name: "deactivate_augments",
+        about: "Unloads augments and ends a task, as compress_to_checkpoint does.",
+        reads: false,
+        schemas: schemas::<args::Patterns, Switched>,
+        run: |ground, arguments| {
+            let args: args::Patterns = read(arguments)?;
+            let session = ground.of(&args.session);
+            let done = ground.levers.deactivate(session, &args.patterns, DEACTIVATE);
+            answer(&done.map_err(said)?)
+        },
+        example: PATTERNS,
+    },
+    Lever {
+        name: "list_augments",
+        about: "Lists the augments that there are, and which are active.",
+        reads: true,
+        schemas: schemas::<args::Nothing, Shelf>,
+        run: |ground, arguments| {
+            let args: args::Nothing = read(arguments)?;
+            answer(&ground.levers.list(ground.of(&args.session)).map_err(said)?)
+        },
+        example: "{}",
+    },
+    Lever {
+        name: "context_status",
+        about: "Tells how full the context window is and what was done about it.",
+        reads: true,
+        schemas: schemas::<args::Nothing, Standing>,
+        run: |ground, arguments| {
+            let args: args::Nothing = read(arguments)?;
+            answer(&ground.levers.status(ground.of(&args.session)).map_err(said)?)
+        },
+        example: "{}",
+    },
+    Lever {
+        name: "recall",
+        about: "Brings back what left the prompt: passages that answer a query, or an original by \
+                the id that stands where it was shortened.",
+        reads: true,
+        schemas: schemas::<args::Recall, Excerpts>,
+        run: |ground, arguments| {
+            let args: args::Recall = read(arguments)?;
+            let most = args.max_tokens.unwrap_or(USUAL);
+            if !(1..=MOST).contains(&most) {
+                return Err(format!("`max_tokens` is {most}; it may be 1 to {MOST}"));
+            }
+            let lines = args.lines.as_deref().map(str::parse::<Lines>).transpose();
+            let lines = lines.map_err(|expected| format!("`lines`: {expected}"))?;
+            let wanted = match (&args.query, &args.id) {
+                (Some(query), None) if lines.is_none() => Wanted::Query(query),
+                (None, Some(id)) => Wanted::Original(id, lines.unwrap_or(Lines::ALL)),
+                (Some(_), None) => return Err("`lines` go with an `id`".to_owned()),
+                _ => return Err("one of `query` and `id` is needed".to_owned()),
+            };
+            answer(&ground.levers.recall(wanted, most).map_err(said)?)
+        },
+        example: r#"{"query": "why the build failed"} or {"id": "9ac89c67", "lines": "1-40"}"#,
+    },
+    Lever {
+        name: "snapshot",
+        about: "Makes a restore point of the conversation, for the user to go back to.",
+        reads: false,
+        schemas: schemas::<args::Snapshot, Snapped>,
+        run: |ground, arguments| {
+            let args: args::Snapshot = read(arguments)?;
+            let made = ground.levers.snapshot(ground.of(&args.session), args.name.as_deref());
+            let made = made.map_err(said)?;
+            let (session, id, name) = (made.session, made.id, made.name);
+            answer(&Snapped { session, id, name, messages: made.messages })
+        },
+        example: r#"{"name": "before-the-merge"}"#,
+    },
+    Lever {
+        name: "goal",
+        about: "Shows or changes the goal, its milestones and decisions, which outlast every \
+                compression.",
+        reads: false,
+        schemas: schemas::<args::Goal, GoalsView>,
+        run: |ground, arguments| {
+            let args: args::Goal = read(arguments)?;
+            let session = ground.of(&args.session);
+            let goals = match args.act()? {
+                Some(act) => ground.levers.goal(session, act),
+                None => ground.levers.goals(session),
+            };
+            answer(&goals.map_err(said)?)
+        },
+        example: r#"{"action": "milestone", "text": "the parser", "state": "completed"}"#,
+    },
+    Lever {
+        name: "pin",
+        about: "Keeps messages word for word through every compression.",
+        reads: false,
+        schemas: schemas::<args::Pin, Pinned>,
+        run: |ground, arguments| {
+            let args: args::Pin = read(arguments)?;
+            let session = ground.of(&args.session);
+            let done = ground.levers.pin(session, &args.entries, !args.unpin);
+            answer(&done.map_err(said)?)
+        },
+        example: r#"{"entries": ["e4"]}"#,
+    },
+];
+
+/// Who asks for a compression, as acts name it.
+const COMPRESS: &str = "compress_to_checkpoint";
+const DEACTIVATE: &str = "deactivate_augments";
+
+const PATTERNS: &str = r#"{"patterns": ["refactoring/*"]}; list_augments names what there is"#;
+
+impl<'a> Ground<'a> {
+    /// The session that is named, else the one that the call came from.
+    fn of<'n>(&self, named: &'n Option<String>) -> Option<&'n str>
+    where
+        'a: 'n,
+    {
+        named.as_deref().or(self.session)
+    }
+}
+
+impl Lever {
+    /// The tool of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        const ALL: &[Lever] = &TABLE;
+        ALL.iter().find(|lever| lever.name == name)
+    }
+
+    /// What clients are told of it.
+    pub(crate) fn tool(&self) -> Tool {
+        let hints = ToolAnnotations::new().read_only(self.reads).open_world(false);
+        let hints = if self.reads { hints } else { hints.destructive(false) };
+        let [input, output] = (self.schemas)();
+        let tool = Tool::new(self.name, self.about, input);
+        tool.with_raw_output_schema(Arc::new(output)).with_annotations(hints)
+    }
+
+    /// Pulls it. What goes wrong is said to the model, which can mend it.
+    pub(crate) fn pull(&self, ground: &Ground<'_>, arguments: JsonObject) -> CallToolResult {
+        match (self.run)(ground, arguments) {
+            Ok(Answer { data, words }) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(words)]);
+                result.structured_content = Some(data);
+                result
+            }
+            Err(wrong) => {
+                let words = format!("{}: {wrong}. Arguments like {}.", self.name, self.example);
+                CallToolResult::error(vec![ContentBlock::text(words)])
+            }
+        }
+    }
+}
+
+fn schemas<A: JsonSchema, O: JsonSchema>() -> [JsonObject; 2] {
+    [schema::of_input::<A>(), schema::of_output::<O>()]
+}
+
+fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, String> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
+}
+
+fn answer<T: Serialize + Words>(answer: &T) -> Result<Answer, String> {
+    let data = serde_json::to_value(answer).map_err(|error| error.to_string())?;
+    Ok(Answer { data, words: answer.words() })
+}
+
+fn said(error: epitome::Error) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands in every prompt of a client: about a thousand tokens.
+    const MOST: usize = 4_500;
+
+    #[test]
+    fn the_tools_are_few_and_short() {
+        let size = |lever: &Lever| {
+            let tool = lever.tool();
+            let input = serde_json::to_string(&tool.input_schema).unwrap();
+            assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+            assert_eq!(tool.output_schema.unwrap()["type"], "object", "{}", tool.name);
+            tool.name.len() + tool.description.unwrap_or_default().len() + input.len()
+        };
+        let sizes: Vec<_> = TABLE.iter().map(size).collect();
+        assert!(sizes.iter().sum::<usize>() <= MOST, "{sizes:?}");
+    }
+
+    #[test]
+    fn examples_are_taken() {
+        let object = |text: &str| serde_json::from_str::<JsonObject>(text).unwrap();
+        read::<args::Patterns>(object(r#"{"patterns": ["refactoring/*"]}"#)).unwrap();
+        assert_eq!(
+            read::<args::Patterns>(object(r#"{"patterns": "a/*"}"#)).unwrap().patterns,
+            ["a/*"]
+        );
+        for (text, wrong) in [
+            (r#"{"patterns": []}"#, "the list is empty"),
+            (r#"{"patterns": [1]}"#, "expected a list of texts"),
+            ("{}", "missing field `patterns`"),
+            (
+                r#"{"patterns": ["a"], "x": 1}"#,
+                "unknown field `x`, expected `patterns` or `session`",
+            ),
+        ] {
+            let error = read::<args::Patterns>(object(text)).unwrap_err();
+            assert!(error.contains(wrong), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn goals_say_what_is_missing() {
+        let check = |text: &str, expected: Result<bool, &str>| {
+            let goal: args::Goal = serde_json::from_str(text).unwrap();
+            let act = goal.act().map(|act| act.is_some());
+            assert_eq!(act, expected.map_err(str::to_owned), "{text}");
+        };
+        check("{}", Ok(false));
+        check(r#"{"action": "set"}"#, Err("`text` is missing"));
+        check(r#"{"action": "set", "text": " "}"#, Err("`text` is missing"));
+        check(r#"{"action": "prioritise"}"#, Err("`priority` is missing"));
+        check(r#"{"action": "milestone", "text": "x", "state": "in_progress"}"#, Ok(true));
+        check(r#"{"action": "decide", "text": "x", "locked": true}"#, Ok(true));
+    }
+}

@@ -1,0 +1,58 @@
+//! `/mcp`: the levers of sessions, for agents.
+//!
+//! Invariant: no web page pulls a lever. Whoever has no token must name this machine, and what a
+//! browser sends for a page of somebody else's is refused (DNS rebinding). Called by `handler`.
+
+use std::sync::Arc;
+
+use epitome_mcp::Http;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::access::{Visitor, is_from_no_page, names_loopback};
+use crate::app::App;
+use crate::body::{Untaken, take};
+use crate::fault::Fault;
+use crate::stream::Outflow;
+
+/// Where they are.
+const PATH: &str = "/mcp";
+
+/// The largest call, in bytes.
+const MOST: usize = 4 << 20;
+
+/// The levers, where a request asks for them.
+pub(crate) fn asked(app: &App, head: &Parts) -> Option<Arc<Http>> {
+    let path = head.uri.path();
+    let path = path.strip_suffix('/').unwrap_or(path);
+    app.settings.mcp.clone().filter(|_| path == PATH)
+}
+
+/// Answers a request for them.
+pub(crate) async fn answer(
+    app: &App,
+    levers: &Http,
+    visitor: &Visitor,
+    head: Parts,
+    body: Incoming,
+) -> Result<Response<Outflow>, Fault> {
+    let tokens = app.settings.tokens.is_some();
+    if !tokens && !names_loopback(&head.headers) || !is_from_no_page(&head.headers, tokens) {
+        let message = "the levers are pulled under the name of this machine only, and by no web \
+            page: use http://127.0.0.1 or http://localhost";
+        return Err(Fault::new(StatusCode::FORBIDDEN, message));
+    }
+    let body = take(body, MOST, app.settings.body_within).await.map_err(|why| match why {
+        Untaken::TooLarge => {
+            let message = format!("the message takes more than {MOST} bytes; send a smaller one");
+            Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+        }
+        Untaken::Hung => {
+            Fault::new(StatusCode::REQUEST_TIMEOUT, "the message did not come to its end in time")
+        }
+        Untaken::Broken => Fault::new(StatusCode::BAD_REQUEST, "the message broke off"),
+    })?;
+    let answer = levers.answer(&visitor.tenant, Request::from_parts(head, body)).await;
+    Ok(answer.map(Outflow::whole))
+}
