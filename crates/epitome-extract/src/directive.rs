@@ -25,7 +25,7 @@ pub(crate) fn order(sentence: &str) -> Order {
     }
     let text = format!(" {} ", normal(sentence).trim());
     let holds = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
-    if OPENINGS.iter().any(|opening| text.starts_with(opening)) || holds(ADDRESSES) {
+    if is_direct(&text) {
         Order::Direct
     } else if holds(WISHES) || ORDERS.iter().any(|mark| orders(&text, mark)) {
         Order::Plain
@@ -34,6 +34,13 @@ pub(crate) fn order(sentence: &str) -> Order {
     } else {
         Order::No
     }
+}
+
+/// Whether a text, spelled as by [`normal`] and with a space at both ends, is addressed to whoever
+/// reads it.
+pub(crate) fn is_direct(text: &str) -> bool {
+    OPENINGS.iter().any(|opening| text.starts_with(opening))
+        || ADDRESSES.iter().any(|mark| text.contains(mark))
 }
 
 /// Whether the mark stands in the text other than as somebody's account of what they do.

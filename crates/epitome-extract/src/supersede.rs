@@ -13,14 +13,25 @@ const SHARED: f64 = 0.45;
 /// For each unit: whether something newer takes its place, be it another unit or one of `kept`,
 /// the newer units that stay in the prompt.
 pub(crate) fn superseded(units: &[Unit], kept: &[Unit]) -> Vec<bool> {
+    superseded_of(units, kept, |_| true)
+}
+
+/// As [`superseded`], asked of statements with a `wanted` unit alone.
+pub(crate) fn superseded_of(
+    units: &[Unit],
+    kept: &[Unit],
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<bool> {
     let mut stale = vec![false; units.len()];
     let mut words = Words::default();
     let mut all = statements(units, &mut words);
     let own = all.len();
     all.extend(statements(kept, &mut words));
     let rarity = Rarity::of(&all);
+    let asked = |place: &usize| all[*place].units.iter().any(|unit| wanted(*unit));
+    let asked: Vec<usize> = (0..own).filter(asked).collect();
     for (index, newer) in all.iter().enumerate().rev() {
-        for older in &all[..index.min(own)] {
+        for older in asked.iter().take_while(|place| **place < index).map(|place| &all[*place]) {
             if replaces(newer, older, &rarity) {
                 for unit in gone(units, older, newer, &mut words) {
                     stale[unit] = true;

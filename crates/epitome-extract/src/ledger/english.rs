@@ -3,7 +3,7 @@
 //! Invariant: an account of how things are, a question and an idiom are no orders. Called by
 //! [`super::rules`].
 
-use crate::directive::{self, Order};
+use crate::directive;
 
 /// A word in lower case without apostrophes, and whether a clause begins with it.
 struct Word {
@@ -11,39 +11,50 @@ struct Word {
     begins: bool,
 }
 
-/// Whether a sentence says how its reader must work from now on.
-pub(super) fn is_rule(text: &str) -> bool {
-    let words = words(text);
-    let words = without_openers(&words);
-    let at = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
-    if words.len() < 2 || text.ends_with('?') || begins_as_idiom(at(0), at(1)) {
-        return false;
-    }
-    let two = [at(0), at(1)];
-    let opens = OPENINGS.contains(&at(0)) || PAIRS.contains(&two);
-    let bare: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let bare = format!(" {} ", bare.join(" "));
-    opens
-        || directive::order(&bare) == Order::Direct && !tells(&bare)
-        || PHRASES.iter().any(|phrase| bare.contains(phrase))
-        || (1..words.len()).any(|place| commands(words, place))
+/// A sentence, cut into words.
+pub(super) struct Sentence {
+    words: Vec<Word>,
+    asks: bool,
 }
 
-/// Whether a sentence asks for something to be made.
-pub(super) fn asks(text: &str) -> bool {
-    let words = words(text);
-    let mut rest = without_openers(&words);
-    let mut wished = false;
-    while let Some((wish, length)) = politeness(rest) {
-        wished |= wish;
-        rest = &rest[length..];
+impl Sentence {
+    /// Reads a sentence.
+    pub(super) fn of(text: &str) -> Self {
+        Self { words: words(text), asks: text.ends_with(['?', '？']) }
     }
-    let [verb, next, ..] = rest else { return false };
-    let (verb, next) = (verb.text.as_str(), next.text.as_str());
-    if verb == "make" && next == "sure" || verb == "fix" && next == "is" {
-        return false;
+
+    /// Whether it says how its reader must work from now on.
+    pub(super) fn is_rule(&self) -> bool {
+        let words = without_openers(&self.words);
+        let [first, second, ..] = words else { return false };
+        let (first, second) = (first.text.as_str(), second.text.as_str());
+        if self.asks || begins_as_idiom(first, second) {
+            return false;
+        }
+        if OPENINGS.contains(&first) || PAIRS.contains(&[first, second]) {
+            return true;
+        }
+        let bare = words.iter().fold(String::from(" "), |bare, word| bare + &word.text + " ");
+        directive::is_direct(&bare) && !tells(&bare)
+            || PHRASES.iter().any(|phrase| bare.contains(phrase))
+            || (1..words.len()).any(|place| commands(words, place))
     }
-    MAKES.contains(&verb) || wished && verb.len() > 2 && !ONLY_TALK.contains(&verb)
+
+    /// Whether it asks for something to be made.
+    pub(super) fn is_request(&self) -> bool {
+        let mut rest = without_openers(&self.words);
+        let mut wished = false;
+        while let Some((wish, length)) = politeness(rest) {
+            wished |= wish;
+            rest = &rest[length..];
+        }
+        let [verb, next, ..] = rest else { return false };
+        let (verb, next) = (verb.text.as_str(), next.text.as_str());
+        if verb == "make" && next == "sure" || verb == "fix" && next == "is" {
+            return false;
+        }
+        MAKES.contains(&verb) || wished && verb.len() > 2 && !ONLY_TALK.contains(&verb)
+    }
 }
 
 /// The words of a sentence.
@@ -86,10 +97,12 @@ fn without_openers(words: &[Word]) -> &[Word] {
 
 /// What asks politely at the beginning, how many words it has, and whether it wishes.
 fn politeness(words: &[Word]) -> Option<(bool, usize)> {
-    let text: Vec<&str> = words.iter().take(5).map(|word| word.text.as_str()).collect();
+    let begins = |phrase: &[&str]| {
+        words.len() >= phrase.len() && words.iter().zip(phrase).all(|(word, it)| word.text == *it)
+    };
     POLITE
         .iter()
-        .filter(|(phrase, _)| text.starts_with(phrase))
+        .filter(|(phrase, _)| begins(phrase))
         .map(|(phrase, wish)| (*wish, phrase.len()))
         .max_by_key(|(_, length)| *length)
 }
@@ -419,7 +432,8 @@ mod tests {
 
     #[test]
     fn rules_are_told_from_talk() {
-        let check = |text: &str, rule: bool| assert_eq!(is_rule(text), rule, "{text}");
+        let check =
+            |text: &str, rule: bool| assert_eq!(Sentence::of(text).is_rule(), rule, "{text}");
         for rule in [
             "Never commit without asking me.",
             "Please don’t touch the lock file.",
@@ -461,7 +475,8 @@ mod tests {
 
     #[test]
     fn requests_are_told_from_talk() {
-        let check = |text: &str, asked: bool| assert_eq!(asks(text), asked, "{text}");
+        let check =
+            |text: &str, asked: bool| assert_eq!(Sentence::of(text).is_request(), asked, "{text}");
         check("ok, create a new theme for me", true);
         check("Can you please write a simple test?", true);
         check("we need to fix the tui test sources.", true);

@@ -42,7 +42,7 @@ impl Ledger {
         let shares: u64 = sections.iter().map(|section| section.share).sum();
         let room = left;
         for section in &mut sections {
-            let mut own = (room * section.share / shares.max(1)).min(left);
+            let mut own = (room / shares.max(1) * section.share).min(left);
             left -= own;
             section.fill(&mut own);
             left += own;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::marks::{self, Marks};
 use super::typed::Sentence;
 use super::{Language, english, takeback};
-use crate::unit::{Kind, Unit};
+use crate::unit::{self, Unit};
 use crate::{directive, supersede};
 
 /// A longer sentence (in bytes) is no rule but a description.
@@ -27,45 +27,77 @@ pub(super) struct Orders {
 pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
     let marks = marks::of(language);
     let units: Vec<Unit> = typed.iter().map(unit).collect();
-    let is_rule = |(sentence, unit): (&Sentence<'_>, &Unit)| {
-        unit.text.len() <= LONG && (sentence.listed || binds(&unit.text, &marks))
+    let read = |(sentence, unit): (&Sentence<'_>, &Unit)| match sentence.listed {
+        _ if unit.text.len() > LONG => Kind::Talk,
+        true => Kind::Rule,
+        false => kind(&unit.text, &marks),
     };
-    let rules: Vec<bool> = typed.iter().zip(&units).map(is_rule).collect();
-    let mut stale = supersede::superseded(&units, &[]);
-    takeback::strike(&units, &rules, &marks, &mut stale);
+    let kinds: Vec<Kind> = typed.iter().zip(&units).map(read).collect();
+    let rules: Vec<bool> = kinds.iter().map(|kind| *kind == Kind::Rule).collect();
+    let stale = if rules.contains(&true) {
+        let mut stale = supersede::superseded_of(&units, &[], |unit| rules[unit]);
+        takeback::strike(&units, &rules, &marks, &mut stale);
+        stale
+    } else {
+        vec![false; units.len()]
+    };
     let mut seen = FxHashSet::default();
     let mut out = Orders { rules: Vec::new(), asked: Vec::new() };
-    for ((unit, rule), stale) in units.into_iter().zip(rules).zip(stale) {
-        let asked = !rule && unit.text.len() <= LONG && asks(&unit.text, &marks);
-        let list = if rule { &mut out.rules } else { &mut out.asked };
-        if (rule && !stale || asked) && seen.insert(directive::normal(&unit.text)) {
+    for ((unit, kind), stale) in units.into_iter().zip(kinds).zip(stale) {
+        let list = match kind {
+            Kind::Rule if !stale => &mut out.rules,
+            Kind::Request => &mut out.asked,
+            Kind::Rule | Kind::Talk => continue,
+        };
+        if seen.insert(directive::normal(&unit.text)) {
             list.push(unit.text);
         }
     }
     out
 }
 
+/// What a sentence of a person is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It orders or forbids.
+    Rule,
+    /// It asks for something to be made.
+    Request,
+    /// It does neither.
+    Talk,
+}
+
+/// What a sentence is, in English or in the conversation's language.
+fn kind(text: &str, marks: &Marks) -> Kind {
+    let english = english::Sentence::of(text);
+    let spaced = spaced(text);
+    if !text.ends_with(['?', '？'])
+        && (binds(&spaced, marks) || english.is_rule() && !tells(&spaced, marks))
+    {
+        Kind::Rule
+    } else if english.is_request() || marks.makes.iter().any(|mark| spaced.contains(mark)) {
+        Kind::Request
+    } else {
+        Kind::Talk
+    }
+}
+
+/// Whether it orders or forbids in the conversation's language.
+fn binds(spaced: &str, marks: &Marks) -> bool {
+    let holds = |list: &[&str]| list.iter().any(|mark| spaced.contains(mark));
+    let begins = marks.openings.iter().any(|mark| spaced.starts_with(mark));
+    holds(marks.orders) || (begins || holds(marks.negations)) && !tells(spaced, marks)
+}
+
+/// Whether it begins like an account of how things are.
+fn tells(spaced: &str, marks: &Marks) -> bool {
+    marks.accounts.iter().any(|mark| spaced.starts_with(mark))
+}
+
 fn unit(sentence: &Sentence<'_>) -> Unit {
     let text = sentence.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (speaker, kind) = (Speaker::Human, Kind::Sentence);
+    let (speaker, kind) = (Speaker::Human, unit::Kind::Sentence);
     Unit { entry: sentence.entry, speaker, kind, text, fields: Vec::new() }
-}
-
-/// Whether a sentence orders or forbids, in English or in the conversation's language.
-fn binds(text: &str, marks: &Marks) -> bool {
-    if text.ends_with(['?', '？']) {
-        return false;
-    }
-    let spaced = spaced(text);
-    let holds = |list: &[&str]| list.iter().any(|mark| spaced.contains(mark));
-    let begins = |list: &[&str]| list.iter().any(|mark| spaced.starts_with(mark));
-    let own = begins(marks.openings) || holds(marks.negations) || english::is_rule(text);
-    holds(marks.orders) || own && !begins(marks.accounts)
-}
-
-fn asks(text: &str, marks: &Marks) -> bool {
-    let spaced = spaced(text);
-    english::asks(text) || marks.makes.iter().any(|mark| spaced.contains(mark))
 }
 
 /// The words of a text between single spaces, one before and one behind too.

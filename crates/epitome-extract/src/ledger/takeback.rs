@@ -11,9 +11,16 @@ use crate::refs;
 use crate::unit::Unit;
 use crate::words;
 
+/// Only so many of the newest rules are asked for.
+const MOST: usize = 600;
+
 /// Marks in `stale` the rules that a newer sentence takes back.
 pub(super) fn strike(units: &[Unit], rules: &[bool], marks: &Marks, stale: &mut [bool]) {
-    for (index, unit) in units.iter().enumerate() {
+    let standing: Vec<usize> = (0..rules.len()).filter(|unit| rules[*unit]).collect();
+    let Some(first) = standing.first() else { return };
+    let standing = &standing[standing.len().saturating_sub(MOST)..];
+    let mut topics: Vec<(usize, Topic)> = Vec::new();
+    for (index, unit) in units.iter().enumerate().skip(first + 1) {
         let text = spaced(&unit.text);
         let released = releases(&text, marks);
         let replaced = text.split_once(" instead of ").filter(|_| rules[index]);
@@ -23,9 +30,8 @@ pub(super) fn strike(units: &[Unit], rules: &[bool], marks: &Marks, stale: &mut 
         if is_bare(&text) {
             let said = |older: &usize| units[*older].entry < unit.entry;
             let last = (0..index).rev().find(said).map(|older| units[older].entry);
-            let own: Vec<usize> = (0..index)
-                .filter(|older| Some(units[*older].entry) == last && rules[*older])
-                .collect();
+            let of_last = |rule: &&usize| **rule < index && Some(units[**rule].entry) == last;
+            let own: Vec<usize> = standing.iter().filter(of_last).copied().collect();
             if let [only] = own[..] {
                 stale[only] = true;
             }
@@ -33,10 +39,12 @@ pub(super) fn strike(units: &[Unit], rules: &[bool], marks: &Marks, stale: &mut 
         }
         let newer = Topic::of(&unit.text);
         let instead = replaced.map(|(_, rest)| Topic::of(rest));
-        for older in (0..index).filter(|older| rules[*older]) {
-            let topic = Topic::of(&units[older].text);
+        if topics.is_empty() {
+            topics.extend(standing.iter().map(|rule| (*rule, Topic::of(&units[*rule].text))));
+        }
+        for (older, topic) in topics.iter().take_while(|(older, _)| *older < index) {
             let gone = instead.as_ref().is_some_and(|it| topic.holds(it) && !topic.forbids);
-            stale[older] |= gone || released && newer.speaks_of(&topic);
+            stale[*older] |= gone || released && newer.speaks_of(topic);
         }
     }
 }

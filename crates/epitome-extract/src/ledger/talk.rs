@@ -105,9 +105,9 @@ impl Reader {
     }
 
     fn is_done(&self, text: &str) -> bool {
-        let sure =
-            words::word_count(text) >= WORDS && !UNSURE.iter().any(|mark| text.contains(mark));
-        sure && (self.begins(text, |it| it.done) || self.holds(text, |it| it.passed))
+        (self.begins(text, |it| it.done) || self.holds(text, |it| it.passed))
+            && words::word_count(text) >= WORDS
+            && !UNSURE.iter().any(|mark| text.contains(mark))
     }
 
     fn rejected(&self, sentence: &str, text: &str) -> Option<Rejected> {
