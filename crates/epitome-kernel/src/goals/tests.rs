@@ -411,9 +411,11 @@ proptest! {
             let before = goals.clone();
             let refused = refuse(&goals, act);
             let mut named = goals.clone();
-            let _ = enact(&mut named, &addressed(&goals, act.clone()), &place.to_string());
+            let address = addressed(&goals, act.clone());
+            let same = enact(&mut named, &address, &place.to_string());
             let done = enact(&mut goals, act, &place.to_string());
             prop_assert_eq!(refused.is_err(), done.is_err());
+            prop_assert_eq!(same.is_ok(), done.is_ok());
             prop_assert_eq!(&named, &goals, "{:?} is addressed to another", act);
             prop_assert_eq!(done == Ok(true), goals != before, "{:?} {:?}", act, done);
             for locked in decisions(&before).filter(|decision| decision.locked) {
