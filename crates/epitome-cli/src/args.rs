@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, goal, pin, policy, recall, replay, run,
-    scan, serve, session, snapshot, status, text, trust,
+    ab, completions, compress, config, diff, doctor, files, goal, mcp, pin, policy, recall, replay,
+    run, scan, serve, session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -27,6 +27,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(Box<run::Args>),
     Serve(Box<serve::Args>),
+    Mcp(mcp::Args),
     Compress(compress::Args),
     Replay(Box<replay::Args>),
     Scan(scan::Args),

@@ -20,6 +20,7 @@ mod flags;
 mod goal;
 mod journal;
 mod late;
+mod mcp;
 mod past;
 mod pin;
 mod plan;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     let done = args::parse().and_then(|verb| match verb {
         Some(Verb::Run(args)) => run::run(&args).map(|ended| code = ended.into()),
         Some(Verb::Serve(args)) => serve::run(&args),
+        Some(Verb::Mcp(args)) => mcp::run(&args),
         Some(Verb::Compress(args)) => compress::run(&args),
         Some(Verb::Replay(args)) => replay::run(&args),
         Some(Verb::Scan(args)) => scan::run(&args),
