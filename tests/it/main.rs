@@ -24,6 +24,8 @@ mod kill;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod measure;
 #[cfg(test)]
 mod playing;

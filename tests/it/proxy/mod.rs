@@ -11,3 +11,6 @@ mod private;
 mod serving;
 mod sessions;
 mod shapes;
+
+pub(crate) use http::{Answer, Ask};
+pub(crate) use serving::Serving;
