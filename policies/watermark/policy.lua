@@ -115,8 +115,13 @@ function policy.plan(job)
     return nil
   end
   local ops = orders(job, mark)
-  if job.mark_lost and not was_said then
+  -- What is marked now is there; what was marked before is told of once.
+  if mark then
+    memo.marked, memo.lost = true, nil
+  elseif job.mark_lost then
     memo.lost = true
+  end
+  if job.mark_lost and not was_said then
     ops[#ops + 1] = { op = "warn", text = mark and LOST .. ANEW or LOST .. UNCHANGED }
   end
   local reason = mark and "a task ended" or nil

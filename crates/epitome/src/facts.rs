@@ -92,6 +92,5 @@ pub(crate) fn answered(thread: &Thread, entries: &[Entry]) -> Vec<String> {
 }
 
 fn has_tools(entry: &Entry) -> bool {
-    let is_tool = |body: &Body| matches!(body, Body::Call(_) | Body::Result(_));
-    entry.parts.iter().any(|part| is_tool(&part.body))
+    entry.parts.iter().any(|part| part.body.is_tool())
 }

@@ -27,7 +27,7 @@ fn compressed(lineage: &mut Lineage, entries: &[Entry], share: f64) -> bool {
     let Outcome::Compressed(done) = outcome else { return false };
     let in_force = lineage.in_force(&thread, &keys);
     let number = lineage.compressions(in_force.as_ref().map(|it| it.epoch.id)) + 1;
-    let epoch = epoch_of(&done.plan, &keys, in_force.as_ref(), number, Cause::Hard);
+    let epoch = epoch_of(&done.plan, &keys, None, in_force.as_ref(), number, Cause::Hard);
     let Some(mut epoch) = epoch else { return false };
     epoch.id = epoch.hash();
     lineage.extend([Recorded { epoch, undone: false }]);

@@ -230,7 +230,8 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
     let plan = done(&ground, &Plan::default(), vec![strip(0, 11)]).plan;
     let entries = ground.0.entries().to_vec();
     let keys = |entries: &[Entry]| entries.iter().map(EntryKey::of).collect::<Vec<_>>();
-    let mut epoch = epoch_of(&plan, &keys(&entries), None, 1, Cause::Manual).expect("an epoch");
+    let mut epoch =
+        epoch_of(&plan, &keys(&entries), None, None, 1, Cause::Manual).expect("an epoch");
     epoch.id = epoch.hash();
     assert_eq!(epoch.covered.len, 5, "from the first call to the search");
     let lineage = Lineage::new(vec![Recorded { epoch, undone: false }]);

@@ -13,8 +13,8 @@ use epitome_types::hook::{
     Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
 };
 use epitome_types::{
-    Act, Budget, By, Cause, Classed, Entry, Epoch, Happened, Op, OpReport, Plan, Recorded, Role,
-    Skip, Unit,
+    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
+    Role, Skip, Unit,
 };
 
 use super::Session;
@@ -149,7 +149,8 @@ impl Session {
         let skip = match planned {
             Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
                 None => {
-                    let epoch = self.epoch(&compressed, ground, whole, due);
+                    let mark = moved.as_ref().map(|(moved, _)| moved.place());
+                    let epoch = self.epoch(&compressed, mark, ground, whole, due);
                     let Some(epoch) = epoch else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let views = [whole.view(), &compressed.view];
@@ -268,12 +269,14 @@ impl Session {
     fn epoch(
         &self,
         compressed: &Compressed<'_>,
+        mark: Option<EntryId>,
         ground: &Ground<'_, '_>,
         whole: &Whole<'_, '_>,
         due: Due,
     ) -> Option<Epoch> {
         let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
-        epoch_of(&compressed.plan, &ground.incoming.keys, in_force, number, due.cause)
+        let keys = &ground.incoming.keys;
+        epoch_of(&compressed.plan, keys, mark, in_force, number, due.cause)
     }
 
     fn proposal(

@@ -30,6 +30,11 @@ impl Moved {
         is_further.then_some(Self { place, key, tool, blocks: 0, saved: 0 })
     }
 
+    /// The message that will hold it.
+    pub(crate) fn place(&self) -> EntryId {
+        self.place
+    }
+
     /// With what left by the plan that moves it.
     pub(crate) fn taking(self, [before, after]: [&View<'_>; 2], tokens: [u64; 2]) -> Self {
         let blocks = blocks(before).saturating_sub(blocks(after));

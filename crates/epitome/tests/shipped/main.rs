@@ -8,3 +8,7 @@ mod default;
 mod figures;
 #[cfg(test)]
 mod ollm;
+#[cfg(test)]
+mod tenfold;
+#[cfg(test)]
+mod watermark;
