@@ -28,9 +28,13 @@ pub(crate) fn superseded_of(
     let own = all.len();
     all.extend(statements(kept, &mut words));
     let rarity = Rarity::of(&all);
-    let asked = |place: &usize| all[*place].units.iter().any(|unit| wanted(*unit));
+    let says = |it: &Statement| it.next || !it.values.is_empty();
+    let asked = |place: &usize| {
+        let statement = &all[*place];
+        says(statement) && statement.units.iter().any(|unit| wanted(*unit))
+    };
     let asked: Vec<usize> = (0..own).filter(asked).collect();
-    for (index, newer) in all.iter().enumerate().rev() {
+    for (index, newer) in all.iter().enumerate().rev().filter(|(_, newer)| says(newer)) {
         for older in asked.iter().take_while(|place| **place < index).map(|place| &all[*place]) {
             if replaces(newer, older, &rarity) {
                 for unit in gone(units, older, newer, &mut words) {
