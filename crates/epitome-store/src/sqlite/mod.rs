@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod archive;
+mod copying;
 mod crowd;
 mod delete;
 mod epoch;
@@ -34,6 +35,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
 use rusqlite::{Connection, OpenFlags};
 
+use self::copying::Copying;
 use self::crowd::Crowd;
 use self::fail::{Fail, broken};
 use self::ledger::Ledger;
@@ -62,6 +64,8 @@ pub struct Sqlite {
     durability: Sync,
     link: Mutex<Link>,
     crowd: Crowd,
+    /// Ends after the connection.
+    _copying: Copying,
 }
 
 /// The connection, and what it waits for.
@@ -138,8 +142,11 @@ impl Sqlite {
                 .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
             return Err(StoreError::Damaged { what });
         }
+        let copying = Copying::of(&mut connection, path)
+            .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let link = Mutex::new(Link { connection, sync });
-        Ok(Self { path: path.to_owned(), durability, link, crowd: Crowd::default() })
+        let (path, crowd) = (path.to_owned(), Crowd::default());
+        Ok(Self { path, durability, link, crowd, _copying: copying })
     }
 
     /// The connection. A panic while it was held rolled its transaction back.
