@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use epitome::{Level, Saved, Status};
+use epitome::{Level, Saved, Status, ToolMarks, Watermark};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -45,6 +45,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     journal: JournalFlags,
 }
+
+const MARKS: [Column; 4] =
+    [left("marked by").least(8), right("marks"), right("blocks"), right("tokens saved")];
 
 /// A status and when it was told.
 #[derive(Serialize)]
@@ -107,7 +110,32 @@ fn overview(out: &mut dyn Write, all: &[Status]) -> io::Result<()> {
             moment(&status.last),
         ]
     };
-    Table::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+    Table::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())?;
+    marks(out, &ToolMarks::sum(all.iter().flat_map(|status| status.marks.iter().cloned())))
+}
+
+/// What marks came to, by tool; nothing where there was none.
+fn marks(out: &mut dyn Write, all: &[ToolMarks]) -> io::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let row = |one: &ToolMarks| {
+        let counts = [u64::from(one.marks), one.blocks, one.saved].map(grouped);
+        std::iter::once(by(&one.tool)).chain(counts).collect()
+    };
+    writeln!(out)?;
+    Table::new(&MARKS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The tool that marked.
+fn by(tool: &str) -> String {
+    if tool.is_empty() { "no tool".to_owned() } else { plain(tool) }
+}
+
+fn watermark(mark: &Watermark) -> String {
+    let Watermark { entry, tool, at, .. } = mark;
+    let place = entry.as_deref().unwrap_or("not in this history any more");
+    format!("{place}, by {}, {}", by(tool), moment(at))
 }
 
 /// Tokens of all prompts as the provider counted them, where it told.
@@ -144,6 +172,12 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     line("offloaded", saved(status.offloaded.unwrap_or_default()))?;
     line("digested", saved(status.digested.unwrap_or_default()))?;
     line("compressed", counted(status.compressions.into(), "time"))?;
+    if let Some(mark) = &status.watermark {
+        line("watermark", watermark(mark))?;
+    }
+    if let Some(asked) = &status.asked {
+        line("asked", format!("{}: the next request looks at it", plain(asked)))?;
+    }
     let redo = format!("epitome session redo{flag}");
     let advice = status.recommendation.replace("epitome session redo", &redo);
     let advice = format!("  {:12} {advice}", "advice");
@@ -152,7 +186,7 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
         past::write(out, &status.history, status.in_force.as_deref())?;
     }
-    Ok(())
+    marks(out, &status.marks)
 }
 
 fn saved(saved: Saved) -> String {

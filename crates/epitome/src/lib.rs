@@ -76,7 +76,7 @@ pub use error::Error;
 pub use hub::{Answered, Ask, Hub, Sent};
 pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Lines, Message, Past, Pinned, Recalled,
-    Restored, Saved, SessionGoals, Status, Written,
+    Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
 pub use levers::Levers;
 pub use policies::{Loaded, Origin, PolicyRef};

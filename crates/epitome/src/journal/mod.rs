@@ -12,6 +12,7 @@ mod history;
 mod import;
 mod index;
 mod lines;
+mod marks;
 mod names;
 mod pins;
 mod recall;
@@ -33,6 +34,8 @@ pub(crate) use history::pages;
 pub use history::{History, Message};
 pub use import::Imported;
 pub use lines::Lines;
+pub(crate) use marks::pending;
+pub use marks::{ToolMarks, Watermark};
 pub(crate) use names::opening;
 pub use pins::Pinned;
 pub use recall::Recalled;
@@ -59,6 +62,11 @@ impl Keeper {
     pub fn of_tenant(journal: Arc<dyn Archive>, profile: Profile, tenant: &str) -> Self {
         let scope = crate::scope_of(tenant, profile.name());
         Self { journal, profile, scope }
+    }
+
+    /// The keeper of the sessions in a scope.
+    pub(crate) fn of_scope(journal: Arc<dyn Archive>, profile: Profile, scope: &str) -> Self {
+        Self { journal, profile, scope: scope.to_owned() }
     }
 
     /// The journal.

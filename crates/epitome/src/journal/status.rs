@@ -9,6 +9,7 @@ use epitome_wire::Format;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::marks::{ToolMarks, Watermark, pending};
 use super::{History, Keeper};
 use crate::{Error, Profile};
 
@@ -96,6 +97,15 @@ pub struct Status {
     /// Tool results that were digested on arrival; only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digested: Option<Saved>,
+    /// Who asked for a compression that the next request looks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The watermark (SPEC 5.1); only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<Watermark>,
+    /// What marks came to, by tool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<ToolMarks>,
     /// What to do.
     pub recommendation: String,
     /// The compressions that the session made, oldest first.
@@ -141,6 +151,8 @@ impl Keeper {
         let (offloaded, digested) = self.arrivals(&history)?;
         (status.offloaded, status.digested) = (Some(offloaded), Some(digested));
         status.in_force = history.in_force().map(|epoch| epoch.id.short());
+        let acts = self.journal.acts(&self.scope, &history.info.name)?;
+        status.watermark = Watermark::of(&acts, history.keys());
         Ok(status)
     }
 
@@ -151,6 +163,7 @@ impl Keeper {
     /// When the journal cannot be read.
     pub fn status_of(&self, info: &SessionInfo) -> Result<Status, StoreError> {
         let history: Vec<_> = self.journal.epochs_of(&self.scope, &info.name)?;
+        let acts = self.journal.acts(&self.scope, &info.name)?;
         let level = self.level(info.tokens[1], info.limit);
         Ok(Status {
             session: info.name.clone(),
@@ -171,6 +184,9 @@ impl Keeper {
             in_force: None,
             offloaded: None,
             digested: None,
+            asked: pending(&acts).map(str::to_owned),
+            watermark: None,
+            marks: ToolMarks::of(&acts),
             recommendation: self.recommendation(level, &history),
             history: history.iter().map(Past::from).collect(),
         })

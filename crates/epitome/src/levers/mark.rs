@@ -3,7 +3,7 @@
 //! Invariant: nothing is compressed here. The ask is pending until the session's next request
 //! looked at it, however many there are, and whoever asked.
 
-use epitome_types::{Act, Acted};
+use epitome_types::Act;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,14 +30,4 @@ impl Levers {
         self.act(&session, vec![Act::Ask { tool: tool.to_owned() }])?;
         Ok(Asked { session, pending: true })
     }
-}
-
-/// Who asked for a compression that no request looked at yet; of several the last.
-pub(super) fn pending(acts: &[Acted]) -> Option<&str> {
-    let asked = acts.iter().rev().find_map(|acted| match &acted.act {
-        Act::Ask { tool } => Some(Some(tool.as_str())),
-        Act::Met => Some(None),
-        _ => None,
-    });
-    asked.flatten()
 }

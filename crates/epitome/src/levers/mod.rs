@@ -29,7 +29,9 @@ pub use augments::{Kept, Listed, Loaded, Shelf, Switched, chosen};
 pub use goals::{GoalView, GoalsView};
 pub use mark::Asked;
 pub use recall::{Excerpts, Found, Wanted};
-pub use status::{Standing, Watermark};
+pub use status::Standing;
+
+pub use crate::journal::Watermark;
 
 use crate::journal::{Keeper, Pinned};
 use crate::session::{Clock, system_time};

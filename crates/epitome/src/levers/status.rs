@@ -4,11 +4,12 @@
 //! [`Keeper::status`](crate::Keeper::status).
 
 use epitome_kernel::goals;
-use epitome_types::{Act, Acted, EntryId};
+use epitome_types::EntryId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Levers, chosen, mark};
+use super::{Levers, chosen};
+use crate::journal::{Watermark, pending};
 use crate::{Error, Level};
 
 /// How a session stands.
@@ -45,22 +46,6 @@ pub struct Standing {
     pub advice: String,
 }
 
-/// The watermark: tool exchanges before it are no longer sent (SPEC 5.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Watermark {
-    /// The message that holds it; none where that is not in this history any more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entry: Option<String>,
-    /// The tool whose call it is.
-    pub tool: String,
-    /// How many tool exchanges left with it.
-    pub blocks: u32,
-    /// Tokens saved by that.
-    pub saved: u64,
-    /// Since when, ISO 8601.
-    pub at: String,
-}
-
 impl Levers {
     /// How a session stands.
     ///
@@ -74,18 +59,6 @@ impl Levers {
         let acts = self.acts(&info.name)?;
         let library = self.augments.read();
         let active = library.active(&chosen(&acts));
-        let place = |key| history.keys().iter().rposition(|known| *known == key);
-        let entry = |key| place(key).map(|place| EntryId(place as u32).to_string());
-        let watermark = |acted: &Acted| match &acted.act {
-            Act::Mark { entry: key, tool, blocks, saved } => Some(Watermark {
-                entry: entry(*key),
-                tool: tool.clone(),
-                blocks: *blocks,
-                saved: *saved,
-                at: acted.at.clone(),
-            }),
-            _ => None,
-        };
         let goals = goals::project(&acts).goals;
         Ok(Standing {
             session: info.name.clone(),
@@ -98,8 +71,8 @@ impl Levers {
             goal: goals.active().map(|goal| goal.text.clone()),
             augments: active.augments.iter().map(|one| one.augment.name.clone()).collect(),
             pinned: history.pinned().iter().map(EntryId::to_string).collect(),
-            asked: mark::pending(&acts).map(str::to_owned),
-            watermark: acts.iter().rev().find_map(watermark),
+            asked: pending(&acts).map(str::to_owned),
+            watermark: Watermark::of(&acts, history.keys()),
             advice: status.recommendation,
         })
     }
