@@ -77,6 +77,9 @@ pub(crate) struct Goal {
     pub(crate) text: Option<String>,
     /// The goal's id; left out, the active one
     pub(crate) goal: Option<String>,
+    /// Of set: another goal, beside the active one, which pauses; otherwise that is worded anew
+    #[serde(default)]
+    pub(crate) new: bool,
     /// Of set and prioritise
     pub(crate) priority: Option<Weight>,
     /// Of milestone
@@ -140,21 +143,29 @@ pub(crate) enum Change {
 }
 
 impl Goal {
-    /// What is to be recorded; nothing where the goals are only asked for.
+    /// What is to be recorded, where a goal is `active` or none is; nothing where the goals are only
+    /// asked for.
     ///
     /// # Errors
     ///
     /// When something is missing that the action needs.
-    pub(crate) fn act(&self) -> Result<Option<GoalAct>, String> {
+    pub(crate) fn acts(&self, active: bool) -> Result<Vec<GoalAct>, String> {
         let text = || {
             let text = self.text.clone().filter(|text| !text.trim().is_empty());
             text.ok_or_else(|| "`text` is missing".to_owned())
         };
         let priority = self.priority.map(Priority::from);
         let change = match self.action {
-            Action::List => return Ok(None),
+            Action::List => return Ok(Vec::new()),
+            Action::Set if active && !self.new => {
+                let matters = priority.map(|priority| GoalChange::Prioritise { priority });
+                let changes = [GoalChange::Revise { text: text()? }].into_iter().chain(matters);
+                let goal = |change| GoalAct { goal: self.goal.clone(), change };
+                return Ok(changes.map(goal).collect());
+            }
             Action::Set => {
-                GoalChange::Set { text: text()?, priority: priority.unwrap_or(Priority::Medium) }
+                let priority = priority.unwrap_or(Priority::Medium);
+                return Ok(vec![GoalChange::Set { text: text()?, priority }.into()]);
             }
             Action::Revise => GoalChange::Revise { text: text()? },
             Action::Prioritise => {
@@ -183,7 +194,7 @@ impl Goal {
             Action::Resume => GoalChange::Resume,
             Action::Complete => GoalChange::Complete,
         };
-        Ok(Some(GoalAct { goal: self.goal.clone(), change }))
+        Ok(vec![GoalAct { goal: self.goal.clone(), change }])
     }
 }
 

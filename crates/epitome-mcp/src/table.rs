@@ -169,11 +169,12 @@ pub(crate) const TABLE: [Lever; 9] = [
         run: |ground, arguments| {
             let args: args::Goal = read(arguments)?;
             let session = ground.of(&args.session);
-            let goals = match args.act()? {
-                Some(act) => ground.levers.goal(session, act),
-                None => ground.levers.goals(session),
-            };
-            answer(&goals.map_err(said)?)
+            let known = ground.levers.goals(session).map_err(said)?;
+            let active = known.goals.iter().any(|goal| goal.status == "active");
+            match args.acts(active)? {
+                acts if acts.is_empty() => answer(&known),
+                acts => answer(&ground.levers.goal(session, acts).map_err(said)?),
+            }
         },
         example: r#"{"action": "milestone", "text": "the parser", "state": "completed"}"#,
     },
@@ -301,16 +302,18 @@ mod tests {
 
     #[test]
     fn goals_say_what_is_missing() {
-        let check = |text: &str, expected: Result<bool, &str>| {
+        let check = |text: &str, expected: Result<usize, &str>| {
             let goal: args::Goal = serde_json::from_str(text).unwrap();
-            let act = goal.act().map(|act| act.is_some());
-            assert_eq!(act, expected.map_err(str::to_owned), "{text}");
+            let acts = goal.acts(true).map(|acts| acts.len());
+            assert_eq!(acts, expected.map_err(str::to_owned), "{text}");
         };
-        check("{}", Ok(false));
+        check("{}", Ok(0));
+        check(r#"{"action": "set", "text": "x", "priority": "high"}"#, Ok(2));
+        check(r#"{"action": "set", "text": "x", "priority": "high", "new": true}"#, Ok(1));
         check(r#"{"action": "set"}"#, Err("`text` is missing"));
         check(r#"{"action": "set", "text": " "}"#, Err("`text` is missing"));
         check(r#"{"action": "prioritise"}"#, Err("`priority` is missing"));
-        check(r#"{"action": "milestone", "text": "x", "state": "in_progress"}"#, Ok(true));
-        check(r#"{"action": "decide", "text": "x", "locked": true}"#, Ok(true));
+        check(r#"{"action": "milestone", "text": "x", "state": "in_progress"}"#, Ok(1));
+        check(r#"{"action": "decide", "text": "x", "locked": true}"#, Ok(1));
     }
 }

@@ -66,6 +66,25 @@ fn levers_are_pulled_beside_the_conversation() {
 }
 
 #[test]
+fn what_a_lever_brought_back_is_not_made_smaller_again() {
+    // Hazard 20: a digest of what was recalled would have to be recalled again.
+    let serving = Serving::start(Script::default(), &[]);
+    let log: String = (0..1500).map(|line| format!("line {line}: handled a request\n")).collect();
+    let sent = |tool: &str| {
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": [
+            {"role": "user", "content": format!("Why did {tool} stop?")},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "t1", "name": tool, "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": log}]}]});
+        serving.post("/v1/messages", &body);
+        serving.last().body["messages"][2]["content"][0]["content"].to_string()
+    };
+    assert!(sent("mcp__epitome__recall").len() > log.len());
+    assert!(sent("mcp__other__recall").len() < log.len() / 2);
+}
+
+#[test]
 fn no_web_page_pulls_a_lever() {
     let serving = Serving::start(Script::default(), &[]);
     let status = |ask: Ask| ask.send(serving.address()).unwrap().status;

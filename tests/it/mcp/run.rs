@@ -32,7 +32,10 @@ fn a_client_is_given_the_levers_for_its_process() {
     let lines: Vec<_> = words.lines().collect();
     let servers =
         r#"--mcp-config={"mcpServers":{"epitome":{"type":"http","url":"http://127.0.0.1:"#;
-    assert!(lines[0].starts_with(servers) && lines[0].ends_with(r#"/mcp"}}}"#), "{words}");
+    assert!(
+        lines[0].starts_with(servers) && lines[0].ends_with(r#"/mcp","alwaysLoad":true}}}"#),
+        "{words}"
+    );
     assert_eq!(lines[1..], ["-p", "hello"]);
     let words = started(&[], &["codex", "exec", "hello"]);
     assert!(words.contains("-c\nmcp_servers.epitome.url=\"http://127.0.0.1:"), "{words}");

@@ -170,7 +170,9 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
         let over = serde_json::json!({ "env": { ADDRESS: PROXY } });
         way.arguments = vec!["--settings".to_owned(), over.to_string()];
     }
-    let server = serde_json::json!({ "type": "http", "url": format!("{PROXY}/mcp") });
+    // Otherwise its agent would have to search for them first, and does not know that they are there.
+    let url = format!("{PROXY}/mcp");
+    let server = serde_json::json!({ "type": "http", "url": url, "alwaysLoad": true });
     let servers = serde_json::json!({ "mcpServers": { "epitome": server } });
     // In one word, since the flag takes all words behind it that are no flags.
     way.mcp = vec![format!("--mcp-config={servers}")];
@@ -325,7 +327,8 @@ pub(super) mod tests {
     #[test]
     fn agents_are_given_the_levers() {
         let machine = Machine::default();
-        let servers = r#"{"mcpServers":{"epitome":{"type":"http","url":"{proxy}/mcp"}}}"#;
+        let servers =
+            r#"{"mcpServers":{"epitome":{"type":"http","url":"{proxy}/mcp","alwaysLoad":true}}}"#;
         assert_eq!(machine.way("claude -p hello").mcp, [format!("--mcp-config={servers}")]);
         let url = r#"mcp_servers.epitome.url="{proxy}/mcp""#;
         assert_eq!(machine.way("codex exec hello").mcp, ["-c", url]);

@@ -81,16 +81,16 @@ impl Levers {
         Ok(view(self.keeper.goals(Some(&session))?))
     }
 
-    /// Changes a goal.
+    /// Changes goals: all of it or nothing.
     ///
     /// # Errors
     ///
     /// As [`Levers::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
     /// cannot be written; then nothing is changed.
-    pub fn goal(&self, session: Option<&str>, act: GoalAct) -> Result<GoalsView, Error> {
+    pub fn goal(&self, session: Option<&str>, acts: Vec<GoalAct>) -> Result<GoalsView, Error> {
         let session = self.session(session)?.name;
         let at = (self.clock)();
-        Ok(view(self.keeper.change_goals(Some(&session), vec![act], &self.by, &at)?))
+        Ok(view(self.keeper.change_goals(Some(&session), acts, &self.by, &at)?))
     }
 }
 

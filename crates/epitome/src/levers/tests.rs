@@ -258,7 +258,7 @@ fn goals_are_changed_or_refused() {
     // SPEC 9.
     let desk = Desk::new(&["a"]);
     let levers = desk.levers();
-    let goal = |change: GoalChange| levers.goal(None, change.into());
+    let goal = |change: GoalChange| levers.goal(None, vec![change.into()]);
     let text = || "Mend the parser.".to_owned();
     let set = goal(GoalChange::Set { text: text(), priority: Priority::High }).unwrap();
     assert_eq!((&*set.goals[0].id, &*set.goals[0].status), ("g1", "active"));
@@ -272,7 +272,7 @@ fn goals_are_changed_or_refused() {
     assert_eq!(levers.status(None).unwrap().goal.as_deref(), Some("Mend it all."));
     let before = desk.acts("a").len();
     let lost = GoalAct { goal: Some("g7".into()), change: GoalChange::Pause };
-    assert!(matches!(levers.goal(None, lost), Err(Error::Goal(_))));
+    assert!(matches!(levers.goal(None, vec![lost]), Err(Error::Goal(_))));
     // What says the same again is not recorded again.
     goal(GoalChange::Revise { text: "Mend it all.".to_owned() }).unwrap();
     assert_eq!(desk.acts("a").len(), before);
@@ -285,7 +285,8 @@ fn what_must_not_be_recorded_is_not() {
     profile.redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
     let levers = Levers::new(desk.journal.clone(), profile, LOCAL, By::Model);
     let text = "Use the key sk-secret.".to_owned();
-    let view = levers.goal(None, GoalChange::Set { text, priority: Priority::Low }.into()).unwrap();
+    let view =
+        levers.goal(None, vec![GoalChange::Set { text, priority: Priority::Low }.into()]).unwrap();
     assert_eq!(view.goals[0].text, "Use the key [redacted].");
     assert!(!format!("{:?}", desk.acts("a")).contains("sk-secret"));
 }
