@@ -1,4 +1,4 @@
---- How large a model is, read from its name (SPEC 4.5). Used by `ollm`.
+--- How large a model is, read from its name (SPEC 4.5). Used by `ollm` and `staged`.
 local models = {}
 
 --- What a model has, in billions of parameters, whose name does not say.

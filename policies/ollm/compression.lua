@@ -5,6 +5,7 @@ local budget = require("budget")
 local classes = require("classes")
 local selection = require("selection")
 local share = require("numbers").share
+local talk = require("talk")
 
 local compression = {}
 
@@ -18,7 +19,7 @@ local function with_new(job, new)
     all[at] = { id = one.id, level = one.level, age = one.age + 1, tokens = one.tokens }
   end
   if new > 0 then
-    all[#all + 1] = { id = "", level = ageing.NEW, age = 0, tokens = new }
+    all[#all + 1] = { id = "", level = ageing.DETAILED, age = 0, tokens = new }
   end
   return all
 end
@@ -29,10 +30,11 @@ end
 ---@param list Exchange[]
 ---@return integer[] places, integer freed, integer target
 local function leaving(job, list)
-  local places, freed = selection.places(list)
+  local places, freed = talk.places(list)
   local target = 0
   if job.opt.compression_strategy == "summarize" then
-    target = math.min(ageing.new_target(freed, job.opt), job.budgets.checkpoints)
+    target = ageing.new_target(freed, ageing.DETAILED, job.opt.summary_max_tokens)
+    target = math.min(target, job.budgets.checkpoints)
   end
   if freed - target < share(job.tokens.total, job.opt.minimum_gain) then
     return {}, 0, 0

@@ -1,37 +1,10 @@
 --- Selection: which exchanges are old enough to leave, and whose they are (SPEC 3.3).
 ---
 --- What a person wrote stays as it is; what the model did, with its calls and their results,
---- leaves. An exchange stays or leaves whole, so one in which a person wrote counts as a person's.
+--- leaves.
+local talk = require("talk")
+
 local selection = {}
-
---- An exchange that stands in the prompt in its own place.
----@class Exchange
----@field number integer
----@field places integer[]
----@field tokens integer
----@field pinned boolean
----@field person boolean
-
---- The exchanges of the conversation, oldest first, without what left earlier and system prompts.
----@param entries Columns
----@return Exchange[]
-local function exchanges(entries)
-  local all, one = {}, nil
-  for place = 1, entries.count do
-    if entries.sent[place] > 0 and entries.role[place] ~= "system" then
-      if not one or one.number ~= entries.exchange[place] then
-        one = { number = entries.exchange[place], places = {}, tokens = 0, pinned = false }
-        all[#all + 1] = one
-      end
-      one.places[#one.places + 1] = place
-      one.tokens = one.tokens + entries.sent[place]
-      one.pinned = one.pinned or entries.pinned[place]
-      local typed = entries.role[place] == "user" and entries.speaker[place] == "human"
-      one.person = one.person or typed
-    end
-  end
-  return all
-end
 
 --- Where the preserved recent part begins. The newest exchange is always in it; of the others,
 --- pinned ones do not end it.
@@ -50,20 +23,6 @@ local function recent_from(all, room)
   return from
 end
 
---- The places of exchanges, in order, and the tokens that they take.
----@param list Exchange[]
----@return integer[] places, integer tokens
-function selection.places(list)
-  local places, tokens = {}, 0
-  for _, one in ipairs(list) do
-    tokens = tokens + one.tokens
-    for _, place in ipairs(one.places) do
-      places[#places + 1] = place
-    end
-  end
-  return places, tokens
-end
-
 --- What the model did before the recent part, what the user wrote before it and before the newest
 --- messages that always stay, and the tokens of the whole conversation.
 ---@param entries Columns
@@ -71,7 +30,7 @@ end
 ---@param users integer how many messages of the user always stay
 ---@return Exchange[] work, Exchange[] asked, integer tokens
 function selection.old(entries, room, users)
-  local all = exchanges(entries)
+  local all = talk.exchanges(entries)
   local from, tokens, newer = recent_from(all, room), 0, 0
   for _, one in ipairs(all) do
     tokens = tokens + one.tokens

@@ -1,4 +1,5 @@
---- Size classes: how hard a window of a certain size is compressed (SPEC 3.7).
+--- Size classes: how hard a window of a certain size is compressed (SPEC 3.7). Used by `ollm`
+--- and `staged`, whose options `sizes` and `class_strategy` it reads.
 local classes = {}
 
 --- `up_to`: the largest context size of the class. `system`: the most that a system prompt of

@@ -6,28 +6,29 @@ local share = require("numbers").share
 
 local ageing = {}
 
---- `level` 0 is merged. `target`: the most tokens at that level. `of_present`: the most of what a
---- checkpoint takes when it comes to that level. `from_age`: the age at which it comes there.
+--- `level` 0 is merged. `target`: the most tokens at that level. `of_original`: the most of what a
+--- new checkpoint stands for that it takes. `of_present`: the most of what a checkpoint takes when it
+--- comes to that level. `from_age`: the age at which it comes there.
 local LEVELS = {
-  [2] = { target = 1200, of_present = 0.60, from_age = 3 },
-  [1] = { target = 800, of_present = 0.50, from_age = 6 },
+  [3] = { target = 2000, of_original = 0.50 },
+  [2] = { target = 1200, of_original = 0.40, of_present = 0.60, from_age = 3 },
+  [1] = { target = 800, of_original = 0.30, of_present = 0.50, from_age = 6 },
   [0] = { target = 400, of_present = 0.40 },
 }
 
---- The most of what it stands for that a new checkpoint takes: at least half of it is removed.
-local NEW_OF_ORIGINAL = 0.50
+local DETAILED, OLDEST, MERGED = 3, 1, 0
 
-local NEW, OLDEST, MERGED = 3, 1, 0
-
---- The level of a new checkpoint.
-ageing.NEW = NEW
+--- The level of what is most detailed, and of what several became.
+ageing.DETAILED, ageing.MERGED = DETAILED, MERGED
 
 --- The most that a new checkpoint takes in the place of so many tokens.
 ---@param original integer
----@param opt table
+---@param level integer
+---@param most integer|nil in place of the level's target
 ---@return integer
-function ageing.new_target(original, opt)
-  return math.min(opt.summary_max_tokens, share(original, NEW_OF_ORIGINAL))
+function ageing.new_target(original, level, most)
+  local row = LEVELS[level]
+  return math.min(most or row.target, share(original, row.of_original))
 end
 
 --- A new checkpoint's target where `excess` is too much: it gives way, if not beyond what it would
@@ -52,12 +53,12 @@ end
 
 --- The level that a checkpoint of this age is at.
 local function level_at(age, patience)
-  for level = OLDEST, NEW - 1 do
+  for level = OLDEST, DETAILED - 1 do
     if age >= LEVELS[level].from_age * patience then
       return level
     end
   end
-  return NEW
+  return DETAILED
 end
 
 --- Checkpoints as they are to be written anew.
@@ -112,12 +113,12 @@ end
 function Draft:by_number(most)
   local detailed = {}
   for _, one in ipairs(self.list) do
-    if one.level == NEW then
+    if one.level == DETAILED then
       detailed[#detailed + 1] = one
     end
   end
   for at = 1, #detailed - most do
-    self:lower(detailed[at], NEW - 1)
+    self:lower(detailed[at], DETAILED - 1)
   end
 end
 

@@ -1,0 +1,81 @@
+--- Trust: how far a model of some size can be relied on, and how that is said (SPEC 3.5). Used by
+--- `ollm` and `staged`, whose option `model_billions` it reads; each has a formula of its own.
+local models = require("models")
+local thousands = require("numbers").thousands
+
+local trust = {}
+
+--- By size of the model, `from` so many billions of parameters: its factor.
+local FACTORS = {
+  { from = 70, factor = 0.95 },
+  { from = 30, factor = 0.85 },
+  { from = 13, factor = 0.70 },
+  { from = 7, factor = 0.50 },
+  { from = 0, factor = 0.30 },
+}
+
+--- By score: a word and a sign.
+local GRADES = {
+  { from = 0.85, level = "high", sign = "🟢" },
+  { from = 0.60, level = "medium", sign = "🟡" },
+  { from = 0.40, level = "low", sign = "🟠" },
+  { from = 0.00, level = "critical", sign = "🔴" },
+}
+
+--- The first row that begins no higher than a value.
+---@generic Row
+---@param rows Row[]
+---@param value number
+---@return Row
+function trust.row(rows, value)
+  for _, one in ipairs(rows) do
+    if value >= one.from then
+      return one
+    end
+  end
+  return rows[#rows]
+end
+
+--- Decimal fractions have no exact value: 0.7 × 0.7 must not fall short of 0.49.
+---@param score number
+---@return number
+function trust.exact(score)
+  return math.floor(score * 1e9 + 0.5) / 1e9
+end
+
+--- The size of a job's model, in billions of parameters.
+---@param job Common
+---@return number
+function trust.billions(job)
+  local stated = job.opt.model_billions
+  return stated > 0 and stated or models.billions(job.model.name)
+end
+
+--- How far it can be relied on before anything is compressed, 0 to 1.
+---@param job Common
+---@return number
+function trust.factor(job)
+  return trust.row(FACTORS, trust.billions(job)).factor
+end
+
+--- Level and status line for a score.
+---@param job StatusJob
+---@param score number
+---@param advice string|nil
+---@return Status
+function trust.status(job, score, advice)
+  local grade = trust.row(GRADES, score)
+  local text = string.format(
+    "Context: %s/%s  %s %d%%  (%d %s)",
+    thousands(job.tokens.total),
+    thousands(job.model.limit),
+    grade.sign,
+    math.floor(trust.exact(score * 100)),
+    job.compressions,
+    job.compressions == 1 and "compression" or "compressions"
+  )
+  local low = grade.level == "critical"
+  return { level = grade.level, low = low, score = score, text = text, advice = advice }
+end
+
+return trust
