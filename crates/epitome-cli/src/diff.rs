@@ -53,6 +53,9 @@ fn write(out: &mut dyn Write, diff: &Diff, recall: &str) -> io::Result<()> {
         "{came} tokens as said, {sent} as sent, {}",
         counted(diff.cuts.len() as u64, "cut")
     )?;
+    if let Some(must_keep) = &diff.must_keep {
+        writeln!(out, "kept at the last compression: {must_keep}")?;
+    }
     diff.cuts.iter().try_for_each(|cut| {
         writeln!(out)?;
         write_cut(out, cut, recall)

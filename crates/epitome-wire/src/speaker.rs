@@ -5,8 +5,9 @@
 
 use epitome_types::{Role, Speaker};
 
-/// Tags that clients wrap their own notes in.
-const WRAPPERS: [&str; 14] = [
+/// Tags that clients, and Epitome, wrap their own notes in.
+const WRAPPERS: [&str; 15] = [
+    "epitome-note",
     "system-reminder",
     "local-command-stdout",
     "local-command-stderr",

@@ -5,7 +5,9 @@
 
 use epitome_count::{Cached, for_model};
 use epitome_kernel::{Counter, Gauge, InForce, Sizes, Thread, View};
-use epitome_types::{Body, ContentId, Entry, EntryId, Epoch, How, Op, Part, PartId, Rewrite, Unit};
+use epitome_types::{
+    Body, ContentId, Entry, EntryId, Epoch, How, MustKeep, Op, Part, PartId, Rewrite, Unit,
+};
 use serde::Serialize;
 
 use super::names::{Names, opening, words};
@@ -30,6 +32,8 @@ pub struct Diff {
     pub messages: usize,
     /// Tokens of all messages, and of what is sent in their place.
     pub tokens: [u64; 2],
+    /// How many of the facts that should survive were still sent when the epoch was made.
+    pub must_keep: Option<MustKeep>,
     /// What is not sent as it was said.
     pub cuts: Vec<Cut>,
 }
@@ -119,6 +123,7 @@ impl Keeper {
             epoch: in_force.as_ref().map(|it| it.epoch.id.short()),
             messages: said.len(),
             tokens: [all, size],
+            must_keep: in_force.as_ref().map(|it| it.epoch.must_keep),
             cuts: cuts.into_iter().map(|(_, cut)| cut).collect(),
         })
     }

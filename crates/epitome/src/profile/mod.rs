@@ -278,7 +278,10 @@ mod tests {
             assert_eq!(Profile::shipped(name).unwrap_err().to_string(), expected);
         };
         check("defualt", "unknown profile `defualt`; did you mean `default`?");
-        check("other", "unknown profile `other`; there is `default`, `none`, `ollm`, `truncate`");
+        check(
+            "other",
+            "unknown profile `other`; there is `default`, `none`, `ollm`, `truncate`, `watermark`",
+        );
     }
 
     /// They are paid for with every request; an id is 3 to 8 tokens of them.

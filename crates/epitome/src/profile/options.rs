@@ -206,6 +206,10 @@ pub(crate) struct State {
     pub(crate) augments: f64,
     /// Opens the list of the augments that there is no room for; their files follow.
     pub(crate) unread: String,
+    /// Opens a note that names augments which are no longer active.
+    pub(crate) gone: String,
+    /// The note that no goal is active any longer.
+    pub(crate) idle: String,
 }
 
 /// What the model reads where something left.

@@ -101,6 +101,7 @@ impl Session {
         let acts = state.acts.as_mut()?;
         found.text = self.redaction.text(&found.text).into_owned();
         let act = goals::act_of(&acts.goals, &found);
+        let act = act.map(|act| goals::addressed(&acts.goals, act));
         let act = act.and_then(|act| Ok((goals::enact(&mut acts.goals, &act, at)?, act)));
         match act {
             Ok((true, act)) => {

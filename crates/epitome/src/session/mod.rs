@@ -9,11 +9,13 @@ mod acts;
 mod batch;
 mod clock;
 mod compress;
+mod doors;
 mod events;
 mod ground;
 mod look;
 mod mark;
 mod memory;
+mod notes;
 mod offload;
 mod policies;
 mod prompt;
@@ -51,6 +53,7 @@ pub use undo::Compressions;
 
 use crate::builder::Builder;
 use crate::target::Window;
+use notes::Notes;
 use offload::Offload;
 use pushed::Pushed;
 use reload::Reloads;
@@ -89,6 +92,8 @@ pub struct Session {
     offload: Option<Offload>,
     state: State,
     given: Given,
+    /// What a conversation that is pushed was told of its state.
+    notes: Notes,
 }
 
 /// What a hub knows of a conversation beside what the user said.
@@ -144,6 +149,7 @@ impl Session {
             offload,
             state: State::default(),
             given: Given::default(),
+            notes: Notes::default(),
         }
     }
 

@@ -157,9 +157,10 @@ impl Session {
                 Some(self.covered(ground, checkpoint))
             }
             Op::Replace { part, with, .. } => {
-                let entry = thread.entry(part.entry)?;
-                let id = ContentId::of(text_of(entry, *part));
-                offload.wants(with, id).then(|| self.whole(ground, entry, *part, id))
+                // It is named after what was sent of it, and holds what was said.
+                let id = ContentId::of(text_of(thread.entry(part.entry)?, *part));
+                let came = ground.tail.came.get(part.entry.index())?;
+                offload.wants(with, id).then(|| self.whole(ground, came, *part, id))
             }
             _ => None,
         };

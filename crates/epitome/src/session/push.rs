@@ -9,6 +9,7 @@ use epitome_kernel::{Batch, Gauge, Said, Sizes, StoreError};
 use epitome_types::{Chain, Entry, EntryId, EntryKey, Unit};
 use epitome_wire::{Document, Format};
 
+use super::notes::Notes;
 use super::pushed::Pushed;
 use super::source::Source;
 use super::state::{Known, chains};
@@ -77,6 +78,7 @@ impl Session {
     ///
     /// When nothing was said yet, and as [`Session::send`].
     pub async fn prompt(&mut self) -> Result<Prompt, Error> {
+        self.note()?;
         let pushed = self.opened()?;
         if pushed.is_empty() {
             return Err(Error::NothingSaid);
@@ -88,7 +90,7 @@ impl Session {
     }
 
     /// What messages are pushed onto: the history so far, or what the journal has of it.
-    fn opened(&mut self) -> Result<&mut Pushed, Error> {
+    pub(super) fn opened(&mut self) -> Result<&mut Pushed, Error> {
         if let Given::Nothing = self.given {
             self.given = Given::Pushed(Box::new(self.read_back()?));
         }
@@ -98,7 +100,7 @@ impl Session {
         }
     }
 
-    fn read_back(&self) -> Result<Pushed, Error> {
+    fn read_back(&mut self) -> Result<Pushed, Error> {
         let asked = self.settings.format.map(Format::nearest);
         let empty = || Pushed::empty(asked.unwrap_or(Format::OpenAi));
         let Some(name) = &self.name else { return Ok(empty()) };
@@ -110,6 +112,8 @@ impl Session {
         if let Some(asked) = asked.filter(|asked| *asked != recorded) {
             return Err(Error::OtherFormat { history: recorded, asked });
         }
+        let journal = (&*self.journal, &*self.scope);
+        self.notes = Notes::until(&info.last, name, journal, &self.settings)?;
         let mut said = Vec::with_capacity(info.messages as usize);
         pages(&*self.journal, &self.scope, info.head, info.messages, |page| {
             said.extend_from_slice(page);

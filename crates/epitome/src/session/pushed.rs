@@ -132,6 +132,11 @@ impl Pushed {
         })
     }
 
+    /// Whether a call waits for its result.
+    pub(crate) fn awaits(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// How many entries it has.
     pub(crate) fn len(&self) -> usize {
         usize::from(self.system.is_some()) + self.messages.len()

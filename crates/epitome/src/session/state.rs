@@ -127,9 +127,11 @@ impl State {
         let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
         let extends = matches!(reconciled, Reconciled::Extend { .. });
         let seen = extends.then_some(self.seen);
-        let history = Onward { keys: &keys, chains: &chains, before: shared, seen };
+        // Where it was rewound, whose history its end is has to be asked.
+        let before = if extends { shared } else { shared.min(keys.len().saturating_sub(1)) };
+        let history = Onward { keys: &keys, chains: &chains, before, seen };
         let Met { known, rewrites, epochs } = journal.meet(scope, &history)?;
-        let recorded = known.as_ref().map_or(shared, |(index, _)| shared + index + 1);
+        let recorded = known.as_ref().map_or(shared, |(index, _)| before + index + 1);
         let session = known.map(|(_, session)| session);
         self.arrive(&rewrites);
         let steady = match epochs {
@@ -151,6 +153,7 @@ impl State {
                 steady
             }
         };
+        let steady = steady && !self.lineage.ripens(&keys, shared);
         let sent = sent.unwrap_or(recorded).min(recorded);
         let info = match &session {
             Some(name) if !extends => Some(journal.session(scope, name)?),

@@ -63,19 +63,19 @@ impl Work<'_> {
     /// The augments as far as there is room, each whole; the others are named.
     fn augments(&self) -> String {
         let mut left = self.share(self.options.augments);
-        let (mut shown, mut others) = (Vec::new(), Vec::new());
+        let (mut texts, mut others) = (Vec::new(), Vec::new());
         for augment in self.all() {
-            let text = format!("## {} ({})\n\n{}", augment.title, augment.name, augment.text);
+            let text = shown(augment);
             match left.checked_sub(self.gauge.size(&text)) {
                 Some(rest) => {
                     left = rest;
-                    shown.push(text);
+                    texts.push(text);
                 }
                 None => others.push(augment),
             }
         }
-        shown.extend(Some(self.named(&others)).filter(|named| !named.is_empty()));
-        shown.join("\n\n")
+        texts.extend(Some(self.named(&others)).filter(|named| !named.is_empty()));
+        texts.join("\n\n")
     }
 
     fn all(&self) -> Vec<&Augment> {
@@ -124,6 +124,11 @@ impl Session {
     }
 }
 
+/// An augment as the model reads it.
+pub(crate) fn shown(augment: &Augment) -> String {
+    format!("## {} ({})\n\n{}", augment.title, augment.name, augment.text)
+}
+
 /// Whether a plan takes talk out of the prompt, or leaves it out as one before it did.
 pub(crate) fn takes_talk(standing: &Plan, orders: &Orders) -> bool {
     let has_left = |op: &Op| matches!(op, Op::Summarize(_) | Op::Drop { .. });
@@ -149,6 +154,8 @@ mod tests {
     const OPTIONS: StateOptions = StateOptions {
         label: String::new(),
         unread: String::new(),
+        gone: String::new(),
+        idle: String::new(),
         share: 0.1,
         most: 40,
         goals: 20,

@@ -64,7 +64,7 @@ impl Talk<'_> {
     }
 
     fn goal(&self, change: GoalChange) {
-        self.levers().goal(Some("work"), change.into()).unwrap();
+        self.levers().goal(Some("work"), vec![change.into()]).unwrap();
     }
 
     fn say(&mut self, role: &str, text: &str) {
@@ -109,12 +109,12 @@ impl Talk<'_> {
     }
 }
 
-/// What a prompt says, a line for each of its texts' lines.
+/// What a prompt says, line by line, with an empty one behind each text.
 fn lines(prompt: &[u8]) -> Vec<String> {
     let prompt: Value = serde_json::from_slice(prompt).unwrap();
     let said = prompt["messages"].as_array().unwrap().iter();
     let said = said.filter_map(|message| message["content"].as_str());
-    said.flat_map(str::lines).map(str::to_owned).collect()
+    said.flat_map(|text| text.lines().chain([""])).map(str::to_owned).collect()
 }
 
 #[track_caller]
@@ -166,7 +166,7 @@ fn check(profile: &str) {
         last = lines(&prompt);
         let state = |lines: &[String]| {
             let goal = lines.iter().position(|line| line.starts_with("Goal"))?;
-            let end = lines[goal..].iter().position(|line| line.is_empty())?;
+            let end = lines[goal..].iter().position(String::is_empty)?;
             Some(lines[goal..goal + end].to_vec())
         };
         if made > 0 {

@@ -95,8 +95,8 @@ fn markers_become_goals_once_and_not_those_of_tools() {
 #[test]
 fn what_is_redacted_is_in_no_act() {
     let journal = Arc::new(Memory::new());
-    let mut profile = Profile::default();
-    profile.redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let profile = Profile { redaction, ..Profile::default() };
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let mut live = builder.clock(|| AT.to_owned()).session(journal.clone(), Some("a"));
     let mut messages = history(&[]);
@@ -136,7 +136,8 @@ impl Policy for Marks {
             1..=4 => Vec::new(),
             last => vec![Order::Strip(Strip { entries: (1..last).map(Place).collect() })],
         };
-        Ok(Some(Orders { ops, mark: Some(Place(last)), ..Orders::default() }))
+        let marked_by = Some("stop".to_owned());
+        Ok(Some(Orders { ops, mark: Some(Place(last)), marked_by, ..Orders::default() }))
     }
 }
 

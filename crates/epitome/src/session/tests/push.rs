@@ -1,7 +1,9 @@
 //! A history that is pushed message by message comes to the same as one that is sent whole.
 
 use epitome_kernel::{Opinion, Policy, Rest};
+use epitome_types::EntryId;
 use epitome_types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
+use serde_json::json;
 
 use super::*;
 use crate::Error;
@@ -350,4 +352,75 @@ fn every_event_is_a_line_of_the_log() {
     let warning = warning.unwrap_or_else(|| panic!("{lines:?} {:?}", prompt.tokens));
     assert!(warning.contains("{\"event\":\"context-warning\",\"percent\":"), "{warning}");
     assert!(warning.contains("session=\"a\""), "{warning}");
+}
+
+/// What is done between two prompts stands at the end of the second, behind the results that the
+/// model waits for, and in no earlier place; whoever goes on later is told what was done meanwhile.
+#[test]
+fn what_is_done_is_noted_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| {
+        let files = epitome_workspace::Folder::new(folder.path());
+        epitome_kernel::Workspace::export(
+            &files,
+            ".epitome/augments/tests/first.md",
+            text.as_bytes(),
+        )
+        .unwrap();
+    };
+    write("Write the test first.");
+    let time = Arc::new(std::sync::Mutex::new(0));
+    let journal = Arc::new(Memory::new());
+    let open = || {
+        let folders = epitome_workspace::augments::Folders::new(Some(folder.path()), None);
+        let builder = Compressor::builder().counter(FixedCounter::Words).augments(folders);
+        let time = time.clone();
+        let clock = move || {
+            *time.lock().unwrap() += 1;
+            format!("2026-01-02T03:04:{:02}Z", time.lock().unwrap())
+        };
+        let mut session = builder.clock(clock).session(journal.clone(), Some("a"));
+        session.begin(ENVELOPE).unwrap();
+        session
+    };
+    let goal = |text: &str| {
+        let (text, priority) = (text.to_owned(), epitome_types::Priority::Medium);
+        epitome_types::GoalChange::Set { text, priority }.into()
+    };
+    let text = |prompt: &Prompt| String::from_utf8(prompt.bytes.to_vec()).unwrap();
+    let mut live = open();
+    assert!(matches!(live.goal(goal("x")), Err(crate::Error::NothingSaid)));
+    live.push(br#"{"role":"user","content":"Mend the parser."}"#).unwrap();
+    let first = now(live.prompt()).unwrap();
+    assert_eq!(live.goal(goal("Mend it.")).unwrap().goals.len(), 1);
+    assert_eq!(live.activate(&["tests/*"]).unwrap(), ["tests/first"]);
+    assert_eq!(live.activate(&["tests/*"]).unwrap(), [""; 0]);
+    assert!(matches!(live.activate(&["none/*"]), Err(crate::Error::Augment(_))));
+    let call =
+        json!({"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}});
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    live.push(call.to_string().as_bytes()).unwrap();
+    live.push(br#"{"role":"tool","tool_call_id":"c","content":"fn a() {}"}"#).unwrap();
+    let second = now(live.prompt()).unwrap();
+    assert!(second.bytes.starts_with(super::open(&first.bytes)));
+    let [goal_note, augment_note] = ["Goal: Mend it.", "Write the test first."].map(|what| {
+        text(&second).find(what).unwrap_or_else(|| panic!("{what}: {}", text(&second)))
+    });
+    assert!(text(&second).find("fn a()").unwrap() < goal_note && goal_note < augment_note);
+    // Once is enough, here and in a new process.
+    assert!(now(live.prompt()).unwrap().bytes == second.bytes);
+    assert!(now(open().prompt()).unwrap().bytes == second.bytes);
+    // An edit on disk and a goal that somebody else pauses meanwhile.
+    write("Write two tests first.");
+    let mut other = open();
+    other.goal(epitome_types::GoalChange::Pause.into()).unwrap();
+    let third = now(live.prompt()).unwrap();
+    assert!(third.bytes.starts_with(super::open(&second.bytes)));
+    assert!(text(&third).contains("No goal is active") && text(&third).contains("two tests"));
+    assert_eq!(live.deactivate(&["*"]).unwrap(), ["tests/first"]);
+    let fourth = now(open().prompt()).unwrap();
+    assert!(text(&fourth).contains("no longer active:\\n- tests/first"), "{}", text(&fourth));
+    assert!(fourth.bytes.starts_with(super::open(&third.bytes)));
+    live.pin(EntryId(0), true).unwrap();
+    assert!(matches!(live.pin(EntryId(1), false), Err(crate::Error::NotPinned { .. })));
 }
