@@ -7,16 +7,18 @@ local share = require("numbers").share
 
 local net = {}
 
---- Of the exchanges, oldest first, how many are too many: the newest stay, up to so many tokens.
-local function cut(all, room)
-  local sum = 0
+--- Of the exchanges, oldest first, how many are too many, and what the others take. The newest stay,
+--- up to so many tokens, the very newest in any case.
+local function cut(all, most)
+  local kept = 0
   for at = #all, 1, -1 do
-    sum = sum + (all[at].pinned and 0 or all[at].lean)
-    if sum > room then
-      return at
+    local size = all[at].pinned and 0 or all[at].lean
+    if at < #all and kept + size > most then
+      return at, kept
     end
+    kept = kept + size
   end
-  return 0
+  return 0, kept
 end
 
 --- The order for a checkpoint, and the first place behind what it stands for. No order where there
@@ -31,18 +33,18 @@ function net.of(job, mark)
     one.lean = one.places[1] < (mark or 0) and one.lean or one.sent
   end
   local room = math.min(job.target, job.most) - job.floor
-  local keep = share(room, job.opt.keep_at_most)
-  local last, covers = cut(all, keep), {}
+  local last, kept = cut(all, share(room, job.opt.keep_at_most))
+  local covers = {}
   for at = 1, last do
     if not all[at].pinned then
       covers[#covers + 1] = all[at]
     end
   end
-  if #covers == 0 or room <= keep then
+  if #covers == 0 or room <= kept then
     return nil, 1
   end
   local places = exchanges.places(covers)
-  local order = { op = "summarize", entries = places, target = room - keep }
+  local order = { op = "summarize", entries = places, target = room - kept }
   return order, all[last].places[#all[last].places] + 1
 end
 

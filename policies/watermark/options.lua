@@ -67,7 +67,7 @@ return {
   },
   keep_at_most = {
     type = "number",
-    default = 0.50,
+    default = 0.25,
     min = 0,
     max = 1,
     doc = "Share of the room for what can shrink that the newest messages fill where the window"

@@ -24,6 +24,8 @@ mod kill;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod marks;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod measure;

@@ -6,7 +6,7 @@ local talk = require("tests.support.talk")
 local function check(t, words, most, more, expected)
   local job = talk.job(words, more)
   job.cause, job.most, job.target = job.cause or "hard", most, most / 2
-  local orders = t.hook("plan", job)
+  local orders = t.hook("plan", job, { keep_at_most = 0.5 })
   local ops = {}
   for at, op in ipairs(orders and orders.ops or {}) do
     ops[at] = { op.op, op.entries[1], op.entries[#op.entries], op.target }
@@ -26,16 +26,23 @@ return {
     check(t, "u10 x1000 a50 m40 u10", 600, { cause = "hard" }, { { "strip", 3, 4 } })
   end,
 
-  --- Half of 1900 that can shrink stays: the newest two, and the mark's exchange.
+  --- Of 1000 less 100 for the system prompt the newest take up to the half, the rest is the
+  --- checkpoint's.
   test_a_checkpoint_stands_for_the_oldest_below_the_watermark = function(t)
     local words = "u600 x400 a600 m40 u600 a700 x400 u10"
-    check(t, words, 2000, { cause = "hard", mark = 6 }, { { "summarize", 2, 9, 450 } })
+    check(t, words, 2000, { cause = "hard", mark = 6 }, { { "summarize", 2, 9, 490 } })
   end,
 
   --- The checkpoint stands for the first, and calls behind it leave none the less.
   test_a_mark_that_is_not_enough_is_taken_with_a_checkpoint = function(t)
     local words = "u3000 x400 a2000 x400 a100 m40 u10"
-    check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 700 }, { "strip", 6, 7 } })
+    check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 1150 }, { "strip", 6, 7 } })
+  end,
+
+  test_the_newest_stays_however_large = function(t)
+    check(t, "u600 a600 m40 u600 x800", 1900, { cause = "hard", mark = 4 }, {
+      { "summarize", 2, 6, 50 },
+    })
   end,
 
   test_what_is_pinned_is_not_covered = function(t)

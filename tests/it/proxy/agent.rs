@@ -44,7 +44,7 @@ impl Api {
         if self == Self::Responses { "input" } else { "messages" }
     }
 
-    fn tool(self, name: &str) -> Value {
+    pub(crate) fn tool(self, name: &str) -> Value {
         let schema = json!({"type": "object", "properties": {"n": {"type": "string"}}});
         match self {
             Self::Anthropic => json!({"name": name, "input_schema": schema}),

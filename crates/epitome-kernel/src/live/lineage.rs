@@ -61,6 +61,16 @@ impl Lineage {
         }
     }
 
+    /// Whether an epoch may apply to a history with these keys that did not to the first `before` of
+    /// them: its run ends behind those.
+    pub fn ripens(&self, keys: &[EntryKey], before: usize) -> bool {
+        self.recorded.iter().any(|Recorded { epoch, .. }| {
+            let start = |end: usize| (end + 1).saturating_sub(epoch.covered.len as usize);
+            let starts = keys.get(start(before)..start(keys.len()));
+            starts.is_some_and(|starts| starts.contains(&epoch.covered.first))
+        })
+    }
+
     /// The epoch in force for a thread with these keys. One that the kernel would refuse now, since
     /// an entry it takes was pinned later, is passed over.
     pub fn in_force<'t>(&self, thread: &'t Thread, keys: &[EntryKey]) -> Option<InForce<'_, 't>> {

@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) chain: Option<Chained>,
     /// What policies pinned in this request, and which.
     pub(crate) to_pin: Vec<(EntryId, String)>,
+    /// What a model wrote of the summaries of this request.
+    pub(crate) written: Vec<String>,
     /// What was done beside what was said, once it was read.
     pub(crate) acts: Option<Acts>,
     /// What this request does.

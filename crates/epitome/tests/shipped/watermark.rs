@@ -381,3 +381,23 @@ fn above_the_bound_a_checkpoint_stands_for_the_oldest() {
     };
     assert!(!client.send().events.iter().any(errors));
 }
+
+/// A history that grows into what was said before is sent as that was (HOUSE 3.4).
+#[test]
+fn a_history_that_comes_to_a_mark_again_is_sent_as_it_was() {
+    let mut client = Client::new("", 200_000);
+    client.work("read", 50);
+    client.work(MARK, 5);
+    client.say("user", "Next.");
+    let ends = (1..=client.messages.len()).filter(|at| client.messages[at - 1]["role"] == "user");
+    let ends: Vec<_> = ends.collect();
+    let play = || {
+        let mut session = session(&client.journal, "", 200_000, SESSION);
+        ends.iter().map(|&at| send(&mut session, &client.messages[..at])).collect::<Vec<_>>()
+    };
+    let [first, again] = [play(), play()];
+    assert_eq!(calls(&first[ends.len() - 1]), ["t2"]);
+    for (at, (one, other)) in first.iter().zip(&again).enumerate() {
+        assert_eq!(one.bytes, other.bytes, "{at}: {:#?}", other.events);
+    }
+}
