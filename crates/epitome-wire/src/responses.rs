@@ -149,7 +149,11 @@ impl Reader {
         let id = item.text("call_id").or_else(|| item.text("id"));
         let id = id.ok_or_else(|| item.value.unexpected("a call with `call_id`"))?.into_owned();
         let tool = match item.text("name") {
-            Some(name) => name.into_owned(),
+            // Tools of MCP servers: with their server they are named as other clients name them.
+            Some(name) => match item.text("namespace").filter(|space| !space.is_empty()) {
+                Some(space) => format!("{}__{name}", space.trim_end_matches('_')),
+                None => name.into_owned(),
+            },
             None if kind != "function_call" => kind.trim_end_matches("_call").to_owned(),
             None => return Err(item.value.unexpected("a function call with `name`")),
         };

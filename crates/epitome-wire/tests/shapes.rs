@@ -283,3 +283,18 @@ fn a_request_to_count_is_a_request() {
     let document = read(body, Format::Anthropic);
     assert_eq!((document.entries().len(), document.tool_schemas().len()), (1, 1));
 }
+
+#[test]
+fn tools_of_servers_are_named_with_their_server() {
+    let check = |space: &str, expected: &str| {
+        let body = format!(
+            r#"{{"model":"m-1","input":[{{"type":"message","role":"user","content":"go"}},{{"type":"function_call","name":"recall",{space}"arguments":"{{}}","call_id":"c1"}},{{"type":"function_call_output","call_id":"c1","output":"x"}}]}}"#
+        );
+        let document = read(&body, Format::Responses);
+        let calls: Vec<_> = document.entries().iter().map(short).collect();
+        assert_eq!(calls[1], format!("Assistant c1:{expected}({{}})"));
+    };
+    check("", "recall");
+    check(r#""namespace":"mcp__epitome","#, "mcp__epitome__recall");
+    check(r#""namespace":"mcp__epitome__","#, "mcp__epitome__recall");
+}
