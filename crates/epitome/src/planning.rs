@@ -17,7 +17,7 @@ use epitome_types::{Budget, Cause, EntryId, Goals, Happened, Plan, Skip, Unit};
 
 use crate::council::Council;
 use crate::profile::Back;
-use crate::writer::{Seconded, Writer};
+use crate::writer::{Taken, Writer};
 
 /// A checkpoint in the prompt, with the entries that it stands for.
 pub(crate) type Known = (Vec<EntryId>, Standing);
@@ -65,6 +65,8 @@ pub(crate) struct Told {
     pub(crate) happened: Vec<Happened>,
     /// What a policy pinned, and which.
     pub(crate) pins: Vec<(EntryId, String)>,
+    /// What a model wrote of the summaries.
+    pub(crate) written: Vec<String>,
     /// How far the summaries can be relied on, where a policy said so.
     pub(crate) confidence: Option<f64>,
 }
@@ -127,7 +129,7 @@ impl<'t> Planning<'_, 't> {
         let summarizers: Vec<_> = model.chain(self.summarizers.iter().copied()).collect();
         let planned = self.made(orders, options, attempts, &summarizers, told).await;
         if let (Some(writer), Planned::Made(made)) = (&writer, &planned) {
-            told.confidence = writer.seconded.confidence(&made.plan);
+            (told.written, told.confidence) = writer.taken.within(&made.plan);
         }
         planned
     }
@@ -143,7 +145,7 @@ impl<'t> Planning<'_, 't> {
             goals: &self.goals,
             checkpoints: &self.checkpoints,
             inner: *self.summarizers.first()?,
-            seconded: Seconded::default(),
+            taken: Taken::default(),
         })
     }
 

@@ -39,30 +39,32 @@ pub(crate) struct Writer<'a> {
     pub(crate) checkpoints: &'a [Known],
     /// Writes what the model is not asked for.
     pub(crate) inner: &'a dyn Summarizer,
-    pub(crate) seconded: Seconded,
+    pub(crate) taken: Taken,
 }
 
-/// What policies took with a doubt: the texts, and how far they can be relied on.
+/// What the model wrote and policies took, and how far each can be relied on, where they said so.
 #[derive(Default)]
-pub(crate) struct Seconded(Mutex<Vec<(String, f64)>>);
+pub(crate) struct Taken(Mutex<Vec<(String, Option<f64>)>>);
 
-impl Seconded {
-    fn add(&self, text: &str, confidence: f64) {
+impl Taken {
+    fn add(&self, text: &str, confidence: Option<f64>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push((text.to_owned(), confidence.clamp(0.0, 1.0)));
+        all.push((text.to_owned(), confidence.map(|confidence| confidence.clamp(0.0, 1.0))));
     }
 
-    /// How far a plan can be relied on: as far as the least of its checkpoints.
-    pub(crate) fn confidence(&self, plan: &Plan) -> Option<f64> {
+    /// What stands in a plan of it: the texts, and how far the plan can be relied on, which is as
+    /// far as the least of them.
+    pub(crate) fn within(&self, plan: &Plan) -> (Vec<String>, Option<f64>) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let stands = |text: &String| {
+        let stands = |text: &str| {
             plan.ops.iter().any(|op| match op {
-                Op::Summarize(checkpoint) => checkpoint.text.ends_with(text.as_str()),
+                Op::Summarize(checkpoint) => checkpoint.text.ends_with(text),
                 _ => false,
             })
         };
-        let there = all.iter().filter(|(text, _)| stands(text)).map(|(_, confidence)| *confidence);
-        there.reduce(f64::min)
+        let there: Vec<_> = all.iter().filter(|(text, _)| stands(text)).cloned().collect();
+        let confidence = there.iter().filter_map(|(_, confidence)| *confidence).reduce(f64::min);
+        (there.into_iter().map(|(text, _)| text).collect(), confidence)
     }
 }
 
@@ -188,8 +190,8 @@ impl Writer<'_> {
             tokens,
         };
         let verdict = self.council.ask(&mut asked, |rest, job| rest.verify(job)).await;
-        let text = match verdict {
-            None | Some(Verify::Plain(true)) => text,
+        let (text, confidence) = match verdict {
+            None | Some(Verify::Plain(true)) => (text, None),
             Some(Verify::Plain(false)) => return Err(failed("a policy did not take it".into())),
             Some(Verify::Reject(no)) => {
                 return Err(failed(format!("a policy did not take it: {}", no.reject)));
@@ -199,15 +201,13 @@ impl Writer<'_> {
                     Some(append) if !append.is_empty() => format!("{text}\n{append}"),
                     _ => text,
                 };
-                if let Some(confidence) = more.confidence {
-                    self.seconded.add(&text, confidence);
-                }
-                text
+                (text, more.confidence)
             }
         };
         if job.measure.size(&text) > job.most {
             return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
         }
+        self.taken.add(&text, confidence);
         Ok(Summary { text, ..Summary::default() })
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Proposal {
     beside: Vec<Happened>,
     /// Where the watermark moves, and who moves it.
     moved: Option<(Moved, By)>,
+    /// What a model wrote of its summaries.
+    written: Vec<String>,
     /// Whether a restore point is made, where a policy said so.
     snapshot: Option<bool>,
 }
@@ -158,7 +160,7 @@ impl Session {
                     let snapshot = orders.snapshot;
                     let told = (snapshot, made.confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
-                    proposal.moved = moved;
+                    (proposal.moved, proposal.written) = (moved, made.written);
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
                     return Ok(Some(proposal));
                 }
@@ -300,7 +302,8 @@ impl Session {
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
         let (ops, beside) = (compressed.ops, beside.collect());
-        Proposal { epoch, departure, ops, beside, moved: None, snapshot }
+        let (moved, written) = (None, Vec::new());
+        Proposal { epoch, departure, ops, beside, moved, written, snapshot }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
@@ -313,7 +316,7 @@ impl Session {
         proposal: Proposal,
         events: &mut Events,
     ) -> Result<bool, Error> {
-        let Proposal { epoch, departure, ops, beside, moved, snapshot } = proposal;
+        let Proposal { epoch, departure, ops, beside, moved, written, snapshot } = proposal;
         if snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
             self.snapshot_before(ground, whole, &epoch, events);
         }
@@ -335,6 +338,7 @@ impl Session {
             }
         }
         state.meter.compressed();
+        state.written = written;
         events.add(
             epoch.tokens,
             Happened::Compressed {

@@ -102,19 +102,11 @@ impl Session {
             typed = intent(entry).map(str::to_owned).or(typed);
             let speaker = speaker(entry);
             if matches!(speaker, Speaker::Human | Speaker::Model) {
-                let mut job = GoalsJob {
-                    common: brief.common.clone(),
-                    speaker: speaker.name().to_owned(),
-                    text: spoken(entry),
-                    goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
-                };
-                let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
-                let by = if speaker == Speaker::Human { By::User } else { By::Model };
-                for found in found.into_iter().flatten() {
-                    let told = self.said_of_goals(found, &by, state, ground.at);
-                    told.into_iter().for_each(|told| events.add([size; 2], told));
-                }
+                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
             }
+        }
+        for summary in std::mem::take(&mut state.written) {
+            self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
         }
         for (id, policy) in pins {
             let key = ground.incoming.keys[id.index()];
@@ -127,6 +119,28 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Takes up what a text says of goals.
+    async fn find_goals(
+        &self,
+        text: String,
+        speaker: Speaker,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) {
+        let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
+        let (common, by) = (brief.common.clone(), speaker.name().to_owned());
+        let mut job = GoalsJob { common, speaker: by, text, goals };
+        let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
+        let by = if speaker == Speaker::Human { By::User } else { By::Model };
+        let [_, size] = ground.size();
+        for found in found.into_iter().flatten() {
+            let told = self.said_of_goals(found, &by, state, ground.at);
+            told.into_iter().for_each(|told| events.add([size; 2], told));
+        }
     }
 
     /// Tells the policies what happened, asks how things stand, and records what they noted.

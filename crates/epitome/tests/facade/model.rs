@@ -6,6 +6,7 @@ use epitome::types::hook::{
     AgeOrder, FoldUser, Line, Merge, Order, Orders, Place, Prompt, Rejected, Seconded, Summarize,
     Verify,
 };
+use epitome::types::{Event, Happened};
 use epitome::{Answer, Halt, Job, Keeper, Memory, ModelAsk, Opinion, Profile, Rest, Target};
 use epitome_testkit::{ScriptedModel, now};
 
@@ -53,13 +54,15 @@ fn a_policy_words_the_question_and_the_model_answers() {
     let mut talk = talk(&model, asks);
     let prompt = talk.compressed();
     assert_eq!(errors(&prompt), [""; 0]);
-    let summary = texts(&prompt).into_iter().find(|one| one.ends_with("src/main.rs stays."));
+    let summary = texts(&prompt).into_iter().find(|one| one.contains("src/main.rs stays."));
     assert!(summary.is_some(), "{}", text(&prompt));
     let asked = model.asked();
     assert_eq!(asked.len(), 1);
     let ModelAsk { system, user, max_tokens, .. } = &asked[0];
     assert_eq!(system.as_deref(), Some("You sum up."));
-    assert!(user.starts_with("Keep:\n- Never touch src/main.rs, it is frozen.\n"), "{user}");
+    // What the user orders stands in the prompt already, in the state of the work.
+    assert!(user.starts_with("Keep:\n- word0\n- word1\n"), "{user}");
+    assert!(text(&prompt).contains("- Never touch src/main.rs, it is frozen."));
     assert!(user.contains("\nTold:\nuser: Never touch src/main.rs, it is frozen.\n\nuser: Q"));
     assert!(user.contains("\n\nassistant: Answer 0: word0"));
     // What stays in the prompt needs not be told.
@@ -151,8 +154,8 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     let shown = shown.lock().unwrap();
     let facts: Vec<_> =
         shown[0].must_keep.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
-    let constraint = ("Never touch src/main.rs.", false);
-    assert_eq!(facts[..3], [constraint, ("src/main.rs", false), ("stage_one", true)]);
+    // What the user forbids stands in the state of the work.
+    assert_eq!(facts[..2], [("stage_one", true), ("word0", false)]);
     assert_eq!(
         (shown[0].candidate.as_str(), shown[0].tokens),
         ("Nothing was said of stage_one.", 5)
@@ -261,4 +264,29 @@ fn a_policy_asks_the_model_what_it_does_not_know() {
     let expected = "asks: `status`: it asks `mood`: there is no model to ask; grant one, or decide \
                     without";
     assert_eq!(errors(&prompt), [expected]);
+}
+
+/// Markers in what the model sums up count as in its replies, and goals steer the next summary
+/// (SPEC 9).
+#[test]
+fn what_a_summary_says_of_goals_is_taken_up() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
+    let policy = move |job: &Job<'_>, rest: &Rest<'_>| {
+        if let Job::Prompt(job) = job {
+            seen.lock().unwrap().push(job.goals.active().map(|goal| goal.text.clone()));
+        }
+        asks(job, rest)
+    };
+    let first = "[GOAL] Read all stages\nMuch was said.";
+    let model = ScriptedModel::saying(&[first, "More was said."]);
+    let mut talk = talk(&model, policy);
+    let prompt = talk.compressed();
+    assert_eq!(errors(&prompt), [""; 0]);
+    let updated = |event: &Event| matches!(event.what, Happened::GoalUpdated { .. });
+    assert!(prompt.events.iter().any(updated), "{:?}", prompt.events);
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(text(&prompt).contains("Goal: Read all stages"), "{}", text(&prompt));
+    assert_eq!(*told.lock().unwrap(), [None, Some("Read all stages".to_owned())]);
 }
