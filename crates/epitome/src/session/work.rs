@@ -9,7 +9,7 @@ use epitome_extract::ledger::Headings;
 use epitome_kernel::types::Goals;
 use epitome_kernel::types::hook::{Order, Orders, Wording};
 use epitome_kernel::{Gauge, Measure, goals};
-use epitome_types::{Entry, Op, Plan};
+use epitome_types::{Body, Entry, EntryId, Op, Plan};
 use epitome_workspace::augments::{Active, Augment};
 
 use super::Session;
@@ -116,7 +116,8 @@ impl Session {
             label: label.as_deref().unwrap_or(&options.label),
             goals: &planning.goals,
             active: &library.active(chosen),
-            talk: takes_talk(&planning.standing, orders).then_some(ground.tail.came),
+            talk: takes_talk(ground.tail.came, &planning.standing, orders)
+                .then_some(ground.tail.came),
             target: planning.target,
             gauge: *ground.tail.tokens.gauge(),
         };
@@ -129,9 +130,21 @@ pub(crate) fn shown(augment: &Augment) -> String {
     format!("## {} ({})\n\n{}", augment.title, augment.name, augment.text)
 }
 
-/// Whether a plan takes talk out of the prompt, or leaves it out as one before it did.
-pub(crate) fn takes_talk(standing: &Plan, orders: &Orders) -> bool {
-    let has_left = |op: &Op| matches!(op, Op::Summarize(_) | Op::Drop { .. });
+/// Whether a plan takes talk out of the prompt, or leaves it out as one before it did. Messages
+/// that leave for their tool calls alone say nothing that is missed.
+pub(crate) fn takes_talk(talk: &[Entry], standing: &Plan, orders: &Orders) -> bool {
+    let says = |id: &EntryId| {
+        let texts = talk.get(id.index()).map(|entry| entry.parts.iter().map(|part| &part.body));
+        texts
+            .into_iter()
+            .flatten()
+            .any(|body| matches!(body, Body::Text(it) if !it.trim().is_empty()))
+    };
+    let has_left = |op: &Op| match op {
+        Op::Summarize(_) => true,
+        Op::Drop { entries } => entries.iter().any(says),
+        _ => false,
+    };
     let stays = |order: &Order| {
         matches!(
             order,
