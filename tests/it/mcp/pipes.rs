@@ -19,7 +19,7 @@ struct Client {
 impl Client {
     fn start(place: &Place) -> Self {
         let mut client = Self::silent(place);
-        let answer = client.ask(|id| hello(id));
+        let answer = client.ask(hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "epitome", "{answer}");
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         client

@@ -281,8 +281,8 @@ fn goals_are_changed_or_refused() {
 #[test]
 fn what_must_not_be_recorded_is_not() {
     let desk = Desk::new(&["a"]);
-    let mut profile = Profile::default();
-    profile.redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let profile = Profile { redaction, ..Profile::default() };
     let levers = Levers::new(desk.journal.clone(), profile, LOCAL, By::Model);
     let text = "Use the key sk-secret.".to_owned();
     let view =
