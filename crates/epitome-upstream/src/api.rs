@@ -52,8 +52,16 @@ pub(crate) struct Called {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) input: Value,
-    /// Whether the tool takes a bare text (Responses).
+    pub(crate) takes: Takes,
+}
+
+/// How a request declares a tool.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Takes {
+    /// Whether it takes a bare text (Responses).
     pub(crate) custom: bool,
+    /// The name under which it stands with others (Responses: the tools of an MCP server).
+    pub(crate) namespace: Option<String>,
 }
 
 impl Called {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::api::{Api, Called, Reply, Thought, responses};
+use crate::api::{Api, Called, Reply, Takes, Thought, responses};
 use crate::cache::Usage;
 use crate::rules::{Memory, items, text};
 use crate::script::Script;
@@ -53,16 +53,16 @@ pub(crate) fn write(
     let said = turn.map_or("That is all.", |turn| &turn.text);
     let declared = declared(body);
     let calls = turn.into_iter().flat_map(|turn| &turn.calls).filter_map(|call| {
-        let custom = *declared.get(call.name.as_str())?;
-        Some((call.name.clone(), call.input_at(at), custom))
+        let takes = declared.get(call.name.as_str())?;
+        Some((call.name.clone(), call.input_at(at), takes.clone()))
     });
     let calls: Vec<Called> = calls
         .enumerate()
-        .map(|(index, (name, input, custom))| Called {
+        .map(|(index, (name, input, takes))| Called {
             id: format!("{mark}x{index}"),
             name,
             input,
-            custom,
+            takes,
         })
         .collect();
     let thinking = turn.and_then(|turn| turn.thinking.as_ref()).filter(|_| thinks(api, body));
@@ -82,16 +82,21 @@ pub(crate) fn write(
     reply
 }
 
-/// The tools that a request declares, and whether each takes a bare text.
-fn declared(body: &Value) -> HashMap<&str, bool> {
-    items(body, "tools")
-        .iter()
-        .flat_map(|tool| std::iter::once(tool).chain(items(tool, "tools")))
-        .map(|tool| match &tool["function"] {
-            Value::Null => (text(tool, "name"), text(tool, "type") == "custom"),
-            function => (text(function, "name"), false),
-        })
-        .collect()
+/// The tools that a request declares, by name.
+fn declared(body: &Value) -> HashMap<&str, Takes> {
+    let one = |tool: &Value, namespace: Option<&str>| Takes {
+        custom: text(tool, "type") == "custom",
+        namespace: namespace.map(str::to_owned),
+    };
+    let mut all = HashMap::new();
+    for tool in items(body, "tools") {
+        let named = if tool["function"].is_null() { tool } else { &tool["function"] };
+        all.insert(text(named, "name"), one(tool, None));
+        let space = text(tool, "name");
+        let inner = items(tool, "tools").iter();
+        all.extend(inner.map(|inner| (text(inner, "name"), one(inner, Some(space)))));
+    }
+    all
 }
 
 fn thinks(api: Api, body: &Value) -> bool {
@@ -159,6 +164,19 @@ mod tests {
         assert_eq!(said.calls[0].input, json!({"path": "1.txt"}));
         let later = json!({"messages": [{"id": "toolu_turn1x12x0"}]});
         assert_eq!(reply(Api::Anthropic, &later).text, "Answer turn2x12. That is all.");
+    }
+
+    #[test]
+    fn a_tool_of_a_server_is_called_with_its_server() {
+        let server = json!({"type": "namespace", "name": "mcp__files",
+            "tools": [{"type": "function", "name": "read"}]});
+        let body = json!({"model": "m", "input": [], "tools": [server]});
+        let said = reply(Api::Responses, &body);
+        let call = &Api::Responses.whole(&said)["output"][1];
+        assert_eq!((&call["namespace"], &call["name"]), (&json!("mcp__files"), &json!("read")));
+        let plain = json!({"model": "m", "input": [], "tools": [{"name": "read"}]});
+        let said = reply(Api::Responses, &plain);
+        assert_eq!(Api::Responses.whole(&said)["output"][1]["namespace"], Value::Null);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn whole(reply: &Reply) -> Value {
 
 /// The id of an item, from the kind and the id of what it holds.
 pub(crate) fn item_id(call: &Called) -> String {
-    format!("{}_{}", if call.custom { "ctc" } else { "fc" }, call.id)
+    format!("{}_{}", if call.takes.custom { "ctc" } else { "fc" }, call.id)
 }
 
 /// The id of the reasoning in a reply.
@@ -50,12 +50,17 @@ fn output(reply: &Reply) -> Vec<Value> {
         "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}));
     output.extend(reply.calls.iter().map(|call| {
         let call_id = format!("call_{}", call.id);
-        if call.custom {
+        if call.takes.custom {
             json!({"type": "custom_tool_call", "id": item_id(call), "call_id": call_id,
                 "name": call.name, "input": call.arguments(), "status": "completed"})
         } else {
-            json!({"type": "function_call", "id": item_id(call), "call_id": call_id,
-                "name": call.name, "arguments": call.arguments(), "status": "completed"})
+            let mut item = json!({"type": "function_call", "id": item_id(call),
+                "call_id": call_id, "name": call.name, "arguments": call.arguments(),
+                "status": "completed"});
+            if let Some(space) = &call.takes.namespace {
+                item["namespace"] = json!(space);
+            }
+            item
         }
     }));
     output
