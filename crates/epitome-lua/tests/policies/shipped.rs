@@ -40,6 +40,7 @@ fn each_has_the_hooks_that_it_describes() {
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
     check("default", &["budgets", "arrive", "trigger", "plan"]);
+    check("early", &["budgets", "arrive", "trigger", "plan", "prompt", "render"]);
     check("none", &["arrive", "trigger"]);
     check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
     check("truncate", &["arrive", "trigger", "plan"]);
@@ -48,7 +49,7 @@ fn each_has_the_hooks_that_it_describes() {
 
 #[test]
 fn each_passes_its_own_tests() {
-    for name in ["default", "none", "ollm", "truncate", "watermark"] {
+    for name in ["default", "early", "none", "ollm", "truncate", "watermark"] {
         let failed: Vec<_> = load(name, Json::Null)
             .run_tests()
             .into_iter()
@@ -60,7 +61,7 @@ fn each_passes_its_own_tests() {
 
 #[test]
 fn every_option_is_described() {
-    for name in ["ollm", "watermark"] {
+    for name in ["early", "ollm", "watermark"] {
         let loaded = load(name, Json::Null);
         let readme = Source::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
         for option in &loaded.declared().options {

@@ -1,0 +1,115 @@
+--- @api 1
+--- Early and in one pass (SPEC 6): from half of the limit on, one summary stands for everything but
+--- what is protected and the latest messages; tool results are digested before they are first sent.
+---
+--- Hooks only; what they decide by stands in the modules of this folder. `job.memo.trimming` says
+--- that the plan in the making is an emergency, for which no model is asked.
+local digests = require("digests")
+local share = require("numbers").share
+local summary = require("summary")
+local trimming = require("trimming")
+
+---@type Policy
+local policy = {
+  doc = "From half of the limit on, one summary in one pass; tool results are digested on arrival.",
+  options = require("options"),
+}
+
+---@param job BudgetsJob
+---@return Budgets
+function policy.budgets(job)
+  local limit, opt = job.model.limit, job.opt
+  local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
+  return {
+    soft = share(limit, opt.summarize_at),
+    hard = limit - reserve,
+    target = share(limit, opt.summarize_to),
+    reserve = reserve,
+  }
+end
+
+--- Digests are this policy's (SPEC 6.2). What is too large for the window in spite of them, or with
+--- digests switched off, is for the policies behind to move out of the prompt.
+---@param job ArriveJob
+---@return Arrive
+function policy.arrive(job)
+  local digest = job.opt.verbosity ~= "debug" and digests.of(job) or nil
+  if digest then
+    return { how = "digest", with = digest }
+  end
+  local behind = ep.next(job)
+  return behind and behind.how == "offload" and behind or { how = "keep" }
+end
+
+--- Whether a compression brought too little, and the prompt has hardly grown since.
+---@param job TriggerJob
+local function is_resting(job)
+  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
+end
+
+--- Whether so much of the limit is in use that messages are trimmed (SPEC 6.1).
+---@param job TriggerJob|PlanJob
+local function is_emergency(job)
+  return job.tokens.total >= share(job.model.limit, job.opt.trim_at)
+end
+
+---@param job TriggerJob
+---@return boolean|Due
+function policy.trigger(job)
+  local emergency = is_emergency(job)
+  if emergency or job.cause == "overflow" then
+    return { level = "hard", reason = emergency and "emergency" or "the provider refused it" }
+  elseif job.cause == "manual" then
+    return { level = "soft", reason = "asked for" }
+  elseif job.tokens.total >= job.budgets.soft and not is_resting(job) then
+    return { level = "soft", reason = "the conversation fills its share of the limit" }
+  end
+  return false
+end
+
+--- A budget that somebody set has no bound below it: it is filled, and nothing is an emergency.
+---@param job PlanJob
+---@return Orders
+function policy.plan(job)
+  local is_set = job.budgets.soft >= job.budgets.hard
+  local is_trimmed = job.cause == "hard" and not is_set and is_emergency(job)
+  job.memo.trimming = is_trimmed or nil
+  local ops, size
+  if is_trimmed then
+    ops, size = trimming.of(job)
+  else
+    ops, size = summary.of(job, is_set)
+  end
+  if job.cause == "hard" and size > job.most then
+    return { ops = { { op = "fit" } }, reason = "nothing less is enough" }
+  end
+  return { ops = ops, reason = is_trimmed and "emergency" or "one summary of what is older" }
+end
+
+---@param job PromptJob
+---@return Prompt|nil
+function policy.prompt(job)
+  if job.memo.trimming then
+    return nil
+  end
+  return {
+    style = "separate",
+    user = ep.prompt("summary"),
+    max_tokens = job.max_tokens,
+    sections = { "Key decisions", "Unresolved issues", "Current state" },
+  }
+end
+
+--- A summary begins with a fixed word (SPEC 6.1), and names the way back where there is one.
+---@param job RenderJob
+---@return Render|nil
+function policy.render(job)
+  if job.part ~= "checkpoint" then
+    return nil
+  elseif job.files then
+    return { text = "[SUMMARY]: .epitome/offloaded/{id}.md" }
+  end
+  return { text = job.stored and "[SUMMARY]: epitome recall {id}" or "[SUMMARY]: " }
+end
+
+return policy
