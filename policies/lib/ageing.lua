@@ -31,12 +31,24 @@ function ageing.new_target(original, level, most)
   return math.min(most or row.target, share(original, row.of_original))
 end
 
+--- The level that a summary of so many tokens belongs to.
+---@param tokens integer
+---@return integer
+function ageing.level_for(tokens)
+  for level = MERGED, DETAILED do
+    if tokens <= LEVELS[level].target then
+      return level
+    end
+  end
+  return DETAILED
+end
+
 --- A new checkpoint's target where `excess` is too much: it gives way, if not beyond what it would
 --- come to with age.
 ---@param target integer
 ---@param excess integer
 ---@return integer
-function ageing.yielding(target, excess)
+local function yielding(target, excess)
   return math.max(target - math.max(excess, 0), math.min(target, LEVELS[OLDEST].target))
 end
 
@@ -159,15 +171,6 @@ function ageing.steps(checkpoints, most, class)
   return steps
 end
 
---- What checkpoints come to by ageing alone.
----@param checkpoints Standing[]
----@param most integer
----@param class Class
----@return integer
-function ageing.total(checkpoints, most, class)
-  return aged(checkpoints, most, class).total
-end
-
 --- Makes one of old checkpoints: the order, and what all come to with it. Nothing where there are
 --- not several.
 ---@param checkpoints Standing[]
@@ -175,7 +178,7 @@ end
 ---@param class Class
 ---@param every boolean whether all old ones take part, or those at the lowest level by then
 ---@return Merge|nil merge, integer total
-function ageing.merge(checkpoints, most, class, every)
+local function merge_of(checkpoints, most, class, every)
   local all = aged(checkpoints, most, class)
   local ids, present, planned = {}, 0, 0
   for _, one in ipairs(all:old()) do
@@ -190,6 +193,42 @@ function ageing.merge(checkpoints, most, class, every)
   local target = target_at(MERGED, present)
   local merge = { op = "merge", checkpoints = ids, target = target, to = MERGED }
   return merge, all.total - planned + target
+end
+
+--- The checkpoints as they stand after a compression, with a new one where there is one.
+---@param checkpoints Standing[]
+---@param new integer its size, 0 for none
+---@param level integer
+---@return Standing[]
+local function with_new(checkpoints, new, level)
+  local all = {}
+  for at, one in ipairs(checkpoints) do
+    all[at] = { id = one.id, level = one.level, age = one.age + 1, tokens = one.tokens }
+  end
+  if new > 0 then
+    all[#all + 1] = { id = "", level = level, age = 0, tokens = new }
+  end
+  return all
+end
+
+--- What all checkpoints come to with a new one that may take `wish`, what it may really take, and
+--- the order to merge old ones where there is too little room: for the checkpoints themselves, or
+--- for the conversation beside them.
+---@param job PlanJob
+---@param wish integer
+---@param level integer
+---@param class Class
+---@param is_crowded fun(total: integer): boolean whether they would leave the conversation too little
+---@return integer total, integer target, Merge|nil merge
+function ageing.making_room(job, wish, level, class, is_crowded)
+  local most, all = job.budgets.checkpoints, with_new(job.checkpoints, wish, level)
+  local total, merge = aged(all, most, class).total, nil
+  local crowded = is_crowded(total)
+  if crowded or total > most then
+    merge, total = merge_of(all, most, class, crowded)
+  end
+  local target = yielding(wish, total - most)
+  return total - wish + target, target, merge
 end
 
 return ageing

@@ -9,20 +9,8 @@ local talk = require("talk")
 
 local compression = {}
 
---- The checkpoints as they stand after this compression, with a new one where there is one.
----@param job PlanJob
----@param new integer its size, 0 for none
----@return Standing[]
-local function with_new(job, new)
-  local all = {}
-  for at, one in ipairs(job.checkpoints) do
-    all[at] = { id = one.id, level = one.level, age = one.age + 1, tokens = one.tokens }
-  end
-  if new > 0 then
-    all[#all + 1] = { id = "", level = ageing.DETAILED, age = 0, tokens = new }
-  end
-  return all
-end
+--- The level of a new checkpoint.
+local NEW = ageing.DETAILED
 
 --- What leaves with these exchanges, and what a checkpoint of them may take: 0 where none is made.
 --- Nothing where the gain is not worth a compression.
@@ -33,7 +21,7 @@ local function leaving(job, list)
   local places, freed = talk.places(list)
   local target = 0
   if job.opt.compression_strategy == "summarize" then
-    target = ageing.new_target(freed, ageing.DETAILED, job.opt.summary_max_tokens)
+    target = ageing.new_target(freed, NEW, job.opt.summary_max_tokens)
     target = math.min(target, job.budgets.checkpoints)
   end
   if freed - target < share(job.tokens.total, job.opt.minimum_gain) then
@@ -61,25 +49,6 @@ end
 ---@param checkpoints integer
 local function is_crowded(job, kept, checkpoints)
   return kept > share(budget.available(job, checkpoints), job.opt.keep_at_most)
-end
-
---- What all checkpoints come to with a new one that may take `wish`, what it may really take, and
---- the order to merge old ones where there is too little room: for the checkpoints themselves, or
---- for the conversation beside them.
----@param job PlanJob
----@param wish integer
----@param kept integer
----@return integer total, integer target, Merge|nil merge
-local function making_room(job, wish, kept)
-  local most, class = job.budgets.checkpoints, classes.of(job)
-  local all = with_new(job, wish)
-  local total, merge = ageing.total(all, most, class), nil
-  local crowded = is_crowded(job, kept, total)
-  if crowded or total > most then
-    merge, total = ageing.merge(all, most, class, crowded)
-  end
-  local target = ageing.yielding(wish, total - most)
-  return total - wish + target, target, merge
 end
 
 --- The oldest of these messages of the user without which no more than `most` tokens are kept.
@@ -111,7 +80,10 @@ function compression.of(job)
 
   local places, freed, wish = leaving(job, work)
   kept = kept - freed
-  local checkpoints, target, merge = making_room(job, wish, kept)
+  local class = classes.of(job)
+  local checkpoints, target, merge = ageing.making_room(job, wish, NEW, class, function(total)
+    return is_crowded(job, kept, total)
+  end)
   local ops = { merge }
   add(ops, "summarize", places, target)
 
