@@ -55,11 +55,11 @@ return {
   },
   protect_share = {
     type = "number",
-    default = 0.15,
+    default = 0.20,
     min = 0,
     max = 1,
-    doc = "The most of the limit that messages take which stay for what they state; the newest go"
-      .. " first.",
+    doc = "The most of the limit that messages take which stay for what they state; the one that"
+      .. " opens the conversation goes first, then the newest.",
   },
   trim_at = {
     type = "number",

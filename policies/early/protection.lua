@@ -34,6 +34,24 @@ local function is_stating(entries, place, opt)
   return is_matched(text, opt.personas) or is_matched(text, opt.protect)
 end
 
+--- The messages in which a person may state something, in the order in which they claim the room
+--- for that: the one that opens the conversation, which sets the task, then the newest first.
+---@param entries Columns
+---@return integer[]
+local function claiming(entries)
+  local places = {}
+  for place = 1, entries.count do
+    if entries.role[place] == "user" and entries.speaker[place] == "human" then
+      places[1] = place
+      break
+    end
+  end
+  for place = entries.count, (places[1] or entries.count) + 1, -1 do
+    places[#places + 1] = place
+  end
+  return places
+end
+
 --- The messages that stay, by their places. Exchanges stay whole, and so do summaries that stand
 --- for a message that was pinned since.
 ---@param job PlanJob
@@ -50,7 +68,7 @@ function protection.of(job, latest)
     end
   end
   local room = share(job.model.limit, opt.protect_share)
-  for place = entries.count, 1, -1 do
+  for _, place in ipairs(claiming(entries)) do
     local free = not exchanges[entries.exchange[place]] and entries.checkpoint[place] == 0
     local size = entries.sent[place]
     if free and size > 0 and size <= room and is_stating(entries, place, opt) then

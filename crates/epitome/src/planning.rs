@@ -278,8 +278,13 @@ pub(crate) async fn shaped(
         }
     }
     let texts = &mut options.texts;
+    // What a policy lets a checkpoint begin with is what it begins with, in little room as well
+    // (SPEC 2.11).
+    if let Some(text) = worded(Wording::Checkpoint, back, council, common).await {
+        texts.label_short.clone_from(&text);
+        texts.label = text;
+    }
     for (part, slot) in [
-        (Wording::Checkpoint, &mut texts.label),
         (Wording::Reference, &mut texts.marker),
         (Wording::Stub, &mut texts.stub),
     ] {

@@ -57,11 +57,18 @@ return {
     t.eq(covers({ [3] = "Keep it blue." }, { protect = { "(?i)^keep" } }), { 2, 4, 5, 6 })
   end,
 
-  --- 15 % of 4000 are 600: the newer one stays, and the older goes into the summary.
+  --- 20 % of 4000 are 800: the task has them first, then the newest, and the rest goes into the
+  --- summary.
   test_demands_have_their_share = function(t)
-    local texts = { [2] = "It must be fast.", [4] = "It must be small." }
-    check(t, "u400 a900 u400 a900 u50 a100 u100!", 4000, { texts = texts }, {
-      { "summarize", { 2, 3, 5 }, 550 },
+    local texts = { [2] = "It must be fast.", [4] = "And must be small.", [5] = "And must fit." }
+    check(t, "u400 a900 u300 u300 a900 u50 a100 u100!", 5000, { texts = texts }, {
+      { "summarize", { 3, 6 }, 400 },
+    })
+    check(t, "u400 a900 u300 u300 a900 u50 a100 u100!", 4000, { texts = texts }, {
+      { "summarize", { 3, 4, 6 }, 350 },
+    })
+    check(t, "u900 a900 u300 u300 a900 u50 a100 u100!", 4000, { texts = texts }, {
+      { "summarize", { 2, 3, 6 }, 450 },
     })
   end,
 
