@@ -43,13 +43,14 @@ fn each_has_the_hooks_that_it_describes() {
     check("early", &["budgets", "arrive", "trigger", "plan", "prompt", "render"]);
     check("none", &["arrive", "trigger"]);
     check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
+    check("staged", &["budgets", "trigger", "plan", "age", "prompt", "verify", "status"]);
     check("truncate", &["arrive", "trigger", "plan"]);
     check("watermark", &["arrive", "observe", "trigger", "plan"]);
 }
 
 #[test]
 fn each_passes_its_own_tests() {
-    for name in ["default", "early", "none", "ollm", "truncate", "watermark"] {
+    for name in ["default", "early", "none", "ollm", "staged", "truncate", "watermark"] {
         let failed: Vec<_> = load(name, Json::Null)
             .run_tests()
             .into_iter()
@@ -61,7 +62,7 @@ fn each_passes_its_own_tests() {
 
 #[test]
 fn every_option_is_described() {
-    for name in ["early", "ollm", "watermark"] {
+    for name in ["early", "ollm", "staged", "watermark"] {
         let loaded = load(name, Json::Null);
         let readme = Source::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
         for option in &loaded.declared().options {

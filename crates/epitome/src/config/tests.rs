@@ -324,8 +324,8 @@ fn a_profile_that_is_chosen_must_be_there() {
     let variable = [("EPITOME_DEFAULT_PROFILE", "other")];
     check(
         sources("", "[profile.team]", &variable),
-        "EPITOME_DEFAULT_PROFILE: unknown profile `other`; there is `default`, `team`, `none`, `ollm`, \
-         `truncate`",
+        "EPITOME_DEFAULT_PROFILE: unknown profile `other`; there is `default`, `team`, `early`, `none`, `ollm`, \
+         `staged`, `truncate`, `watermark`",
     );
 }
 

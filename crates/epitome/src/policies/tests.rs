@@ -107,8 +107,8 @@ fn policies_are_found_whether_or_not_a_profile_asks_them() {
     let text = "profile.team.policies = [\"base\"]";
     let listed = config(&folder, text).unwrap();
     let all: Vec<_> = listed.policies().iter().map(|one| one.name().to_owned()).collect();
-    assert_eq!(all, ["default", "early", "none", "ollm", "truncate", "watermark", "base", "team"]);
-    assert_eq!(listed.policies()[7].extends().as_deref(), Some("ollm"));
+    assert_eq!(all, ["default", "early", "none", "ollm", "staged", "truncate", "watermark", "base", "team"]);
+    assert_eq!(listed.policies()[8].extends().as_deref(), Some("ollm"));
     assert_eq!(names(&listed.profile_of_policy("team").unwrap()), ["team", "ollm"]);
     assert_eq!(names(&listed.profile_of_policy("default").unwrap()), ["default"]);
     let error = listed.profile_of_policy("teem").unwrap_err();
@@ -224,7 +224,7 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
 #[test]
 fn shipped_policies_load() {
     let config = Config::load(Sources::default()).unwrap();
-    for name in ["default", "early", "none", "ollm", "truncate", "watermark"] {
+    for name in ["default", "early", "none", "ollm", "staged", "truncate", "watermark"] {
         let profile = config.profile(name).unwrap();
         let loaded = profile.load(&counter()).unwrap();
         // The profile `default` is what is built in.

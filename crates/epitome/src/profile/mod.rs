@@ -280,7 +280,8 @@ mod tests {
         check("defualt", "unknown profile `defualt`; did you mean `default`?");
         check(
             "other",
-            "unknown profile `other`; there is `default`, `early`, `none`, `ollm`, `truncate`, `watermark`",
+            "unknown profile `other`; there is `default`, `early`, `none`, `ollm`, `staged`, \
+             `truncate`, `watermark`",
         );
     }
 

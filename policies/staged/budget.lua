@@ -1,0 +1,58 @@
+--- The budget: how large the prompt may grow (SPEC 4.3).
+local classes = require("classes")
+local share = require("numbers").share
+
+local budget = {}
+
+--- What system prompt and tools take.
+---@param job Common
+---@return integer
+local function system(job)
+  return job.tokens.system + job.tokens.tools
+end
+
+--- What is kept free for the answer.
+---@param job Common
+---@return integer
+local function reserve(job)
+  local opt, limit = job.opt, job.model.limit
+  return math.min(opt.reserve, share(limit, opt.reserve_share))
+end
+
+--- What the limit leaves to conversation and checkpoints. The system prompt takes what its class
+--- allows it, or what it really takes where that is more.
+---@param job Common
+---@return integer
+function budget.room(job)
+  local taken = math.max(classes.of(job).system, system(job)) + reserve(job)
+  return math.max(job.model.limit - taken, 0)
+end
+
+--- The size of a prompt in which conversation and checkpoints take a share of their room.
+---@param job Common
+---@param part number 0 to 1
+---@return integer
+function budget.filled(job, part)
+  return system(job) + share(budget.room(job), part)
+end
+
+--- The bounds of a job, as sizes of the whole prompt.
+---@param job Common
+---@return Budgets
+function budget.of(job)
+  local opt, class = job.opt, classes.of(job)
+  local beside = math.max(job.model.limit - system(job), 0)
+  return {
+    warn = budget.filled(job, opt.inform_at),
+    soft = budget.filled(job, opt.compress_at),
+    hard = job.model.limit - reserve(job),
+    target = budget.filled(job, opt.emergency_to),
+    reserve = reserve(job),
+    checkpoints = share(beside, opt.checkpoint_share),
+    system = class.system,
+    class = class.class,
+    strategy = class.strategy,
+  }
+end
+
+return budget

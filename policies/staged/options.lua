@@ -1,0 +1,141 @@
+--- The options of `staged`, with the figures that SPEC 4 gives them. Sizes are tokens,
+--- shares 0 to 1.
+---@type table<string, Option>
+return {
+  compression_enabled = {
+    type = "boolean",
+    default = true,
+    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked.",
+  },
+  class_strategy = {
+    type = "boolean",
+    default = true,
+    doc = "Whether the size class chooses how hard to compress; if not, every class is compressed"
+      .. " like class 3.",
+  },
+  sizes = {
+    type = "list",
+    default = {},
+    doc = "The context sizes that the model offers, smallest first; classes are then places in"
+      .. " this list.",
+  },
+  reserve = {
+    type = "integer",
+    default = 1000,
+    min = 0,
+    doc = "Tokens of the limit that are kept free for the answer.",
+  },
+  reserve_share = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "The same as a share of the limit, where that is less.",
+  },
+  inform_at = {
+    type = "number",
+    default = 0.70,
+    min = 0,
+    max = 1,
+    doc = "Share of the room for conversation and checkpoints from which on a warning is given.",
+  },
+  compress_at = {
+    type = "number",
+    default = 0.75,
+    min = 0,
+    max = 1,
+    doc = "Share of that room above which it is compressed.",
+  },
+  keep_at_most = {
+    type = "number",
+    default = 0.60,
+    min = 0,
+    max = 1,
+    doc = "Share of that room that may be in use after a compression; else old checkpoints are"
+      .. " merged.",
+  },
+  emergency_to = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "Share of that room that an emergency comes down to.",
+  },
+  checkpoint_share = {
+    type = "number",
+    default = 0.40,
+    min = 0,
+    max = 1,
+    doc = "The most of the limit, less system prompt and tools, that checkpoints take.",
+  },
+  keep_messages = {
+    type = "integer",
+    default = 5,
+    min = 0,
+    doc = "How many of the newest messages stay as they are.",
+  },
+  moderate_above = {
+    type = "integer",
+    default = 2000,
+    min = 0,
+    doc = "Tokens to compress above which a new checkpoint is of level 2.",
+  },
+  compact_above = {
+    type = "integer",
+    default = 3000,
+    min = 0,
+    doc = "Tokens to compress above which it is of level 1.",
+  },
+  minimum_gain = {
+    type = "number",
+    default = 0.10,
+    min = 0,
+    max = 1,
+    doc = "Share of the prompt that a compression must free to be worth it, and by which a prompt"
+      .. " must have grown after one that did not.",
+  },
+  start_over_below = {
+    type = "number",
+    default = 0,
+    min = 0,
+    max = 1,
+    doc = "A model whose reliability is less starts over in an emergency, with one small summary.",
+  },
+  focus = {
+    type = "string",
+    default = "",
+    doc = "What summaries dwell on in the mode `user`, in the team's own words; without any the"
+      .. " text of `prompts/mode-user.md`.",
+  },
+  keep_facts = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "The least share of what must be kept that a model's summary holds, with what is added"
+      .. " to it; else it is not taken.",
+  },
+  snapshots_auto = {
+    type = "boolean",
+    default = true,
+    doc = "Whether a restore point is made before a compression.",
+  },
+  snapshots_threshold = {
+    type = "number",
+    default = 0.80,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit in use from which on one is made.",
+  },
+  model_billions = {
+    type = "number",
+    default = 0,
+    min = 0,
+    doc = "Parameters of the model in billions; 0: its name says.",
+  },
+  weigh_confidence = {
+    type = "boolean",
+    default = false,
+    doc = "Whether reliability falls with the share of facts that summaries have lost.",
+  },
+}

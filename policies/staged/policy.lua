@@ -1,0 +1,120 @@
+--- @api 1
+--- A redesign in stages (SPEC 4): identification, preparation, summarisation, checkpoint creation,
+--- context update, validation. The conversation's mode says what its summaries dwell on, and the
+--- model's size how far they can be relied on.
+---
+--- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
+--- is told in `prompts`. Those that are missing here (`arrive` among them) are answered by the
+--- built-in policy. `job.memo` holds `levels`, what the summaries that were ordered last may take
+--- and at which level, and `most`, what the one that was asked for last may take.
+local ageing = require("ageing")
+local budget = require("budget")
+local classes = require("classes")
+local emergency = require("emergency")
+local identification = require("identification")
+local preparation = require("preparation")
+local reliability = require("reliability")
+local share = require("numbers").share
+local summarisation = require("summarisation")
+local validation = require("validation")
+
+---@type Policy
+local policy = {
+  doc = "Compresses in stages, by the conversation's mode and the model's size.",
+  options = require("options"),
+}
+
+---@param job BudgetsJob
+---@return Budgets
+function policy.budgets(job)
+  return budget.of(job)
+end
+
+--- Whether a compression brought too little, and the prompt has hardly grown since.
+---@param job TriggerJob
+local function is_resting(job)
+  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
+end
+
+--- What would be due, were compression enabled.
+---@param job TriggerJob
+---@return Due|nil
+local function due(job)
+  if job.cause == "overflow" then
+    return { level = "hard", reason = "the provider refused it" }
+  elseif job.tokens.total > job.budgets.hard then
+    return { level = "hard", reason = "emergency" }
+  elseif job.asked or job.cause == "manual" then
+    return { level = "asked", reason = "asked for" }
+  elseif job.tokens.total > job.budgets.soft and not is_resting(job) then
+    return { level = "soft", reason = "conversation and checkpoints fill their part of the room" }
+  end
+  return nil
+end
+
+---@param job TriggerJob
+---@return boolean|Due|Passed
+function policy.trigger(job)
+  local found = due(job)
+  if found and not job.opt.compression_enabled then
+    return { skip = "disabled" }
+  end
+  return found or false
+end
+
+--- The operations and why.
+---@param job PlanJob
+---@return Order[] ops, string reason
+local function orders(job)
+  local class = classes.of(job)
+  if class.strategy == "rollover" then
+    return { ageing.rollover() }, "a window of class 1 starts over"
+  end
+  local found = identification.of(job.entries, job.opt.keep_messages)
+  local prepared = preparation.of(job, found, class)
+  if job.cause == "hard" and not validation.holds(job, prepared.size) then
+    return emergency.of(job, prepared.size)
+  end
+  return prepared.ops, prepared.reason
+end
+
+---@param job PlanJob
+---@return Orders
+function policy.plan(job)
+  local opt = job.opt
+  local ops, reason = orders(job)
+  job.memo.levels = summarisation.levels(ops)
+  ops[#ops + 1] = #ops > 0 and reliability.warning(job) or nil
+  local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
+  local snapshot = opt.snapshots_auto and (filled or job.cause == "manual")
+  return { ops = ops, reason = reason, snapshot = snapshot }
+end
+
+---@param job AgeJob
+---@return Ageing[]
+function policy.age(job)
+  local steps = ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
+  job.memo.levels = summarisation.levels(steps, job.memo.levels)
+  return steps
+end
+
+---@param job PromptJob
+---@return Prompt
+function policy.prompt(job)
+  job.memo.most = job.max_tokens
+  return summarisation.prompt(job)
+end
+
+---@param job VerifyJob
+---@return Rejected|Seconded|nil
+function policy.verify(job)
+  return validation.of(job, job.memo.most or 0)
+end
+
+---@param job StatusJob
+---@return Status
+function policy.status(job)
+  return reliability.status(job)
+end
+
+return policy

@@ -1,0 +1,61 @@
+--- Reliability: how far a model of some size can be relied on after so many summaries (SPEC 4.5).
+local trust = require("trust")
+
+local reliability = {}
+
+--- What is left of it after each compression.
+local LEFT = 0.9
+
+--- By size of the model, `up_to` so many billions of parameters: after how many compressions it is
+--- warned of.
+local BEARS = {
+  { up_to = 3, compressions = 3 },
+  { up_to = 7, compressions = 5 },
+  { up_to = 13, compressions = 7 },
+  { up_to = math.huge, compressions = 10 },
+}
+
+--- How far it can be relied on, 0 to 1.
+---@param job Common
+---@return number
+function reliability.score(job)
+  local confidence = job.opt.weigh_confidence and job.confidence or 1
+  return trust.exact(trust.factor(job) * LEFT ^ job.compressions * confidence)
+end
+
+--- What a user should know after so many compressions, where that is as many as the model bears.
+---@param job Common
+---@param compressions integer
+---@return string|nil
+local function advice(job, compressions)
+  local billions = trust.billions(job)
+  for _, row in ipairs(BEARS) do
+    if billions <= row.up_to then
+      return compressions >= row.compressions and string.format(
+        "%s has been through %d compressions; for its size no more than %d are advised. Go on if it"
+          .. " goes well; start anew at signs of invention; or use a larger model.",
+        job.model.name or "This model",
+        compressions,
+        row.compressions
+      ) or nil
+    end
+  end
+end
+
+--- The warning that goes with a compression that is about to be made: said once, by the one that
+--- reaches what the model bears.
+---@param job PlanJob
+---@return Order|nil
+function reliability.warning(job)
+  local text = advice(job, job.compressions + 1)
+  return text and not advice(job, job.compressions) and { op = "warn", text = text } or nil
+end
+
+--- Level, score, status line and advice.
+---@param job StatusJob
+---@return Status
+function reliability.status(job)
+  return trust.status(job, reliability.score(job), advice(job, job.compressions))
+end
+
+return reliability
