@@ -131,3 +131,22 @@ fn a_new_process_goes_on_with_the_same_prefix() {
     assert_eq!(after[..before.len()], before);
     assert!(after.len() > before.len() && !has_tools(&after[1]), "{after:#?}");
 }
+
+#[test]
+fn augments_that_are_active_stand_whole_behind_what_a_mark_took_out() {
+    let text = "Ports are those of the heron cluster; ask before you use others.";
+    let mut serving = Serving::start(script(), &[&ARGS[..], &["--workspace", "."]].concat());
+    let file = format!("---\ntitle: Ports\npinned: true\n---\n{text}\n");
+    std::fs::create_dir_all(serving.place.path("augments/work")).unwrap();
+    serving.place.write("augments/work/ports.md", file);
+    serving.kill();
+    serving.go_on();
+    let mut agent = agent(Api::Anthropic, false);
+    agent.work(&serving);
+    let sent = history(Api::Anthropic, &serving);
+    let mark = place_of_mark(&sent);
+    let block = sent[mark - 1].to_string();
+    assert!(sent[mark - 1]["role"] == "user" && block.contains(text), "{sent:#?}");
+    assert_eq!(talk(&sent).iter().filter(|said| said.contains(text)).count(), 1);
+    assert!(sent[..mark].iter().all(|item| !has_tools(item)));
+}

@@ -140,7 +140,7 @@ impl Session {
             planned = planning.make(&orders, options, &attempts, &mut made).await;
             match &planned {
                 Planned::Made(made) if self.refusal(made, size, due.cause).is_some() => {}
-                Planned::Made(made) if has_no_summary(&made.plan) => {}
+                Planned::Made(made) if lacks_summary(&made.plan, &orders) => {}
                 Planned::CannotFit { .. } => {}
                 _ => break,
             }
@@ -372,10 +372,22 @@ fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
     class.into_iter().chain(own).chain(over).collect()
 }
 
-/// Whether talk leaves and nothing stands for it.
-fn has_no_summary(plan: &Plan) -> bool {
+/// Whether talk was to be summed up, and leaves with nothing that stands for it.
+fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
+    let sums_up = |order: &Order| {
+        matches!(
+            order,
+            Order::Fit(_)
+                | Order::Summarize(_)
+                | Order::Merge(_)
+                | Order::FoldUser(_)
+                | Order::Rollover(_)
+        )
+    };
     let drops = plan.ops.iter().any(|op| matches!(op, Op::Drop { .. }));
-    drops && !plan.ops.iter().any(|op| matches!(op, Op::Summarize(_)))
+    drops
+        && orders.ops.iter().any(sums_up)
+        && !plan.ops.iter().any(|op| matches!(op, Op::Summarize(_)))
 }
 
 /// A summary that came to nothing; another one was made.
