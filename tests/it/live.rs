@@ -45,6 +45,10 @@ fn what_is_no_cut_stands_in_the_prompt_as_it_was_said() {
     }
     for cut in cuts {
         assert_eq!((&cut["policy"], &cut["line"]), (&json!("default"), &Value::Null), "{cut}");
+        if cut["how"] == "state" {
+            assert!(cut["now"].as_str().unwrap().starts_with("[State of the work] "), "{cut}");
+            continue;
+        }
         assert!(cut["tokens"][1].as_u64() < cut["tokens"][0].as_u64(), "{cut}");
         assert!(!cut["now"].as_str().unwrap().is_empty(), "{cut}");
         let entry = &cut["entries"][0];

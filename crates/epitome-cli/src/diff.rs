@@ -54,7 +54,8 @@ fn write(out: &mut dyn Write, diff: &Diff, recall: &str) -> io::Result<()> {
         counted(diff.cuts.len() as u64, "cut")
     )?;
     if let Some(must_keep) = &diff.must_keep {
-        writeln!(out, "kept at the last compression: {must_keep}")?;
+        let kept = format!("kept at the last compression: {must_keep}");
+        writeln!(out, "{}", clipped(&kept, output_width()))?;
     }
     diff.cuts.iter().try_for_each(|cut| {
         writeln!(out)?;
@@ -86,6 +87,9 @@ fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
     line("now", cut.now.as_deref().unwrap_or("nothing stands there"))?;
     if let Some(id) = &cut.recall {
         line("back", &format!("{recall} {id}"))?;
+    }
+    if cut.entries.is_empty() {
+        return Ok(());
     }
     line("was", "")?;
     let row = |entry: &CutEntry| {
