@@ -84,7 +84,7 @@ return {
   },
   minimum_gain = {
     type = "number",
-    default = 0.05,
+    default = 0.10,
     min = 0,
     max = 1,
     doc = "Share of the prompt that a summary must free to be worth it, and by which a prompt must"

@@ -16,6 +16,8 @@ mod conversation;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod early;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod goal;

@@ -4,6 +4,9 @@ local words = require("digests.words")
 
 local rows = {}
 
+--- What stands above the rows of a digest.
+rows.SAMPLE = "some of them, by their number:"
+
 --- The most of one row that is shown, in bytes.
 local MOST_ROW = 300
 
@@ -116,6 +119,8 @@ local function sample(all, count)
   return shown
 end
 
+--- A table in fewer words: how many rows it has, what stands around them, and as many of them as
+--- there is room for.
 ---@param text string
 ---@param _ Arriving
 ---@param opt table
@@ -126,13 +131,19 @@ function rows.of(text, _, opt, most)
   if not found or #found.rows <= opt.query_rows then
     return nil
   end
-  local lines = { words.counted(#found.rows, "row") .. "; some of them, by their number:" }
+  local around = {}
   for _, side in ipairs({ found.above, found.below }) do
     for _, line in ipairs(side) do
-      table.insert(lines, #lines, narrow(line))
+      around[#around + 1] = narrow(line)
     end
   end
-  return words.listed(table.concat(lines, "\n"), sample(found.rows, opt.sample_rows), "row", most)
+  around[#around + 1] = words.counted(#found.rows, "row") .. "; " .. rows.SAMPLE
+  local heading, count, digest = table.concat(around, "\n"), opt.sample_rows, nil
+  repeat
+    digest = heading .. "\n" .. table.concat(sample(found.rows, count), "\n")
+    count = count - 1
+  until ep.count(digest) <= most or count == 0
+  return digest
 end
 
 return rows

@@ -40,19 +40,24 @@ function words.counted(count, one)
   return thousands(count) .. " " .. one .. (count == 1 and "" or "s")
 end
 
---- A heading with as many of these items below it as there is room for, and how many are left out.
+--- A heading with as many of these items below it as there is room for, and how many there are
+--- more.
 ---@param heading string
 ---@param items string[]
 ---@param one string what an item is called
 ---@param most integer
 ---@return string
 function words.listed(heading, items, one, most)
-  local lines, rest = { heading }, "… and %s that are left out"
-  local room = most - ep.count(heading) - ep.count(rest) - 4
+  local whole = heading .. "\n" .. table.concat(items, "\n")
+  if ep.count(whole) <= most then
+    return whole
+  end
+  local lines, more = { heading }, "… %s more"
+  local room = most - ep.count(heading) - ep.count(more:format(words.counted(#items, one)))
   for at, item in ipairs(items) do
     room = room - ep.count("\n" .. item)
     if room < 0 then
-      lines[#lines + 1] = rest:format(words.counted(#items - at + 1, one))
+      lines[#lines + 1] = more:format(words.counted(#items - at + 1, one))
       break
     end
     lines[#lines + 1] = item

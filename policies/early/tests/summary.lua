@@ -78,6 +78,20 @@ return {
     })
   end,
 
+  --- Nor do samples crowd out the talk: they leave without a word, unless one stands beside them.
+  test_rows_of_queries_are_not_summed_up = function(t)
+    local call, rows = 'run_sql({"query": "sales"})', "1,000 rows; some of them, by their number:\n1: n"
+    local function ops(texts)
+      local job = talk.job(t, "u400 x800 a1200 x800 u100 a100 u100!", 6000, { texts = texts })
+      return ops_of(t, job)
+    end
+    t.eq(ops({ [3] = call, [4] = rows }), {
+      { "summarize", { 2, 5, 6, 7 }, 600 }, { "drop", { 3, 4 } },
+    })
+    t.eq(ops({ [3] = "I look.\n" .. call, [4] = rows })[1][2], { 2, 3, 4, 5, 6, 7 })
+    t.eq(ops({ [3] = call, [4] = "ERROR: no such table" })[1][2], { 2, 3, 4, 5, 6, 7 })
+  end,
+
   --- What stands for a message that was pinned since is not taken apart.
   test_a_summary_of_something_pinned_stays = function(t)
     check(t, "u400* a800!* a900 x1800 u100 a200 u100!", 6000, { checkpoint = 300 }, {

@@ -35,8 +35,8 @@ return {
   end,
 
   test_what_brought_too_little_rests = function(t)
-    t.eq(level(t, 4199, { stalled = 4000 }), false)
-    t.eq(level(t, 4200, { stalled = 4000 }), "soft")
+    t.eq(level(t, 4399, { stalled = 4000 }), false)
+    t.eq(level(t, 4400, { stalled = 4000 }), "soft")
   end,
 
   -- SPEC, Words: a reserve of 1000; in a small window it is less.

@@ -7,7 +7,7 @@ local talk = {}
 talk.SYSTEM = 100
 
 local COLUMNS = {
-  "role", "speaker", "tokens", "sent", "exchange", "pinned", "tools", "checkpoint", "text",
+  "role", "speaker", "tokens", "sent", "exchange", "pinned", "tools", "names", "checkpoint", "text",
 }
 
 local KINDS = {
@@ -33,6 +33,7 @@ local function columns_of(words, texts)
       columns.tokens[at], columns.sent[at] = tokens, star == "" and tokens or 0
       columns.exchange[at], columns.pinned[at] = exchange, pin == "!" or kind == "s"
       columns.tools[at] = message[4] or false
+      columns.names[at] = message[4] and { "run_sql" } or {}
       columns.checkpoint[at] = star == "" and 0 or 1
       columns.text[at] = texts and texts[at] or kind .. " says " .. at
       total = total + columns.sent[at]
