@@ -41,15 +41,15 @@ class Client:
         self.setup, self.script = setup, script(*calls, **more)
 
 
-def claude(lab, place, turn, url):
-    options = ["-p", PROMPTS[turn], "--allowedTools", "Read", "Bash", "--output-format", "text"]
+def claude(lab, prompt, turn, url):
+    options = ["-p", prompt, "--allowedTools", "Read", "Bash", "mcp__epitome", "--output-format", "text"]
     return [lab / "npm/node_modules/.bin/claude", *options, *(["-c"] if turn else [])]
 
 
-def codex(lab, place, turn, url):
+def codex(lab, prompt, turn, url):
     options = ["--skip-git-repo-check", "--sandbox", "danger-full-access"]
     go_on = ["resume", "--last"] if turn else []
-    return [lab / "npm/node_modules/.bin/codex", "exec", *options, *go_on, PROMPTS[turn]]
+    return [lab / "npm/node_modules/.bin/codex", "exec", *options, *go_on, prompt]
 
 
 def codex_setup(place, url):
@@ -68,8 +68,8 @@ wire_api = "responses"
 ''')
 
 
-def opencode(lab, place, turn, url):
-    return [lab / "npm/node_modules/.bin/opencode", "run", *(["-c"] if turn else []), PROMPTS[turn]]
+def opencode(lab, prompt, turn, url):
+    return [lab / "npm/node_modules/.bin/opencode", "run", *(["-c"] if turn else []), prompt]
 
 
 def opencode_setup(place, url):
@@ -82,7 +82,7 @@ def opencode_setup(place, url):
 
 
 def package(kind):
-    def command(lab, place, turn, url):
+    def command(lab, prompt, turn, url):
         # All three tasks are one process.
         return None if turn else [lab / "venv/bin/python", HERE / "agent.py", kind, url]
     return command
@@ -161,11 +161,16 @@ def sent(body):
     return [json.dumps(bare(said(item)), sort_keys=True) for item in items]
 
 
+def main_conversation(records):
+    """The prompts of it: those with tools."""
+    return [r for r in records if r["method"] == "POST" and (r["body"] or {}).get("tools")
+            and ("messages" in r["body"] or "input" in r["body"])
+            and not r["path"].split("?")[0].endswith("count_tokens")]
+
+
 def judge(records):
-    """Figures of one client's requests: those of its main conversation, which has tools."""
-    prompts = [r for r in records if r["method"] == "POST" and (r["body"] or {}).get("tools")
-               and ("messages" in r["body"] or "input" in r["body"])
-               and not r["path"].split("?")[0].endswith("count_tokens")]
+    """Figures of one client's requests."""
+    prompts = main_conversation(records)
     breaks, before = 0, None
     for record in prompts:
         now = sent(record["body"])
@@ -207,8 +212,8 @@ def run(client, options, lab, upstream):
     if options.direct:
         environment |= {"ANTHROPIC_BASE_URL": upstream}
     ended, said = 0, ""
-    for turn in range(len(PROMPTS)):
-        command = client.command(lab, place, turn, url)
+    for turn, prompt in enumerate(PROMPTS):
+        command = client.command(lab, prompt, turn, url)
         if command is None:
             break
         if not options.direct and not client.serve:

@@ -1,0 +1,27 @@
+# Sourced by the scripts beside it: the scratch folder, what is installed into it, what is run.
+# Sets `top`, `LAB`, `program` and `upstream`.
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+: "${LAB:?name a scratch folder: LAB=folder $0}"
+mkdir -p "$LAB/npm"
+LAB=$(cd "$LAB" && pwd)
+program=${EPITOME:-$top/target/debug/epitome}
+upstream=$top/target/debug/epitome-upstream
+
+node_package() { # name, version that is known to work, command
+  [ -e "$LAB/npm/node_modules/.bin/$3" ] && return
+  echo "installing $1 ..." >&2
+  (cd "$LAB/npm" && [ -f package.json ] || echo '{"name":"lab","private":true}' >"$LAB/npm/package.json"
+    cd "$LAB/npm"
+    npm install --no-audit --no-fund --silent "$1@$2" || npm install --no-audit --no-fund --silent "$1")
+}
+
+agents() { # those that attach the levers
+  node_package @anthropic-ai/claude-code 2.1.197 claude
+  node_package @openai/codex 0.169.0 codex
+}
+
+build() {
+  cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-upstream
+  [ -n "${EPITOME:-}" ] || cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-cli
+}
