@@ -1,22 +1,95 @@
---- What is done where the stages would leave too much (SPEC 4.7).
+--- What is done where the stages would leave too much (SPEC 4.7, 2.12).
 ---
---- The kernel's ladder comes down to the target, in the order of its option `compress.ladder`. A
---- model that can hardly be relied on any longer starts over, where the options say so.
+--- Each rung only until the prompt fits: tool results among the newest messages become digests;
+--- fewer of those stay, beside checkpoints that are lowered and merged as ever; older messages of
+--- people are folded; then the kernel's ladder comes down to the target, in the order of its option
+--- `compress.ladder`. A model that can hardly be relied on starts over before anybody's words are
+--- folded, where the options say so.
 local ageing = require("ageing")
+local identification = require("identification")
+local preparation = require("preparation")
 local reliability = require("reliability")
+local share = require("numbers").share
+local talk = require("talk")
 local validation = require("validation")
 
 local emergency = {}
 
+--- The least that a digest takes, and what frames it, in tokens.
+local LEAST, FRAME = 80, 8
+
+--- Adds the digest of a tool result, where it would be smaller.
 ---@param job PlanJob
----@param size integer what the stages would leave
----@return Order[] ops, string reason
-function emergency.of(job, size)
-  local over = validation.overage(job, size)
-  if reliability.score(job) < job.opt.start_over_below then
-    return { ageing.rollover() }, over .. "; the model starts over"
+---@param prepared Prepared
+---@param place integer
+local function digest(job, prepared, place)
+  local entries, sent = job.entries, job.entries.sent[place]
+  local target = math.max(share(sent, job.opt.digest_share), LEAST)
+  local is_result = entries.tools[place] and entries.speaker[place] == "tool"
+  if is_result and sent > target + FRAME and (entries:text(place) or "") ~= "" then
+    local op = { op = "replace", entry = place, how = "digest", target = target }
+    prepared.ops[#prepared.ops + 1] = op
+    prepared.size = prepared.size - sent + target + FRAME
   end
-  return { { op = "fit" } }, over
+end
+
+--- What the stages would do with this, and digests of results among the newest messages, the
+--- oldest first.
+---@param job PlanJob
+---@param found Identified
+---@param class Class
+---@return Prepared
+local function digested(job, found, class)
+  local prepared = preparation.of(job, found, class)
+  for _, place in ipairs(talk.places(found.newest)) do
+    if not validation.holds(job, prepared.size) then
+      digest(job, prepared, place)
+    end
+  end
+  return prepared
+end
+
+--- Folds what people wrote into a checkpoint of its own: the oldest of it, until the prompt comes
+--- down to the target.
+---@param job PlanJob
+---@param asked Exchange[]
+---@param prepared Prepared
+local function fold(job, asked, prepared)
+  local list, size = {}, prepared.size
+  for _, one in ipairs(asked) do
+    if size > job.target then
+      list[#list + 1], size = one, size - one.tokens
+    end
+  end
+  local entries, tokens = talk.places(list)
+  local target = ageing.new_target(tokens, ageing.DETAILED)
+  if target > 0 then
+    prepared.ops[#prepared.ops + 1] = { op = "fold_user", entries = entries, target = target }
+    prepared.size = size + target
+  end
+end
+
+---@param job PlanJob
+---@param class Class
+---@param size integer what the stages would leave
+---@return Prepared
+function emergency.of(job, class, size)
+  local over, found, prepared = validation.overage(job, size), nil, nil
+  for keep = math.max(job.opt.keep_messages, 1), 1, -1 do
+    found = identification.of(job.entries, keep)
+    prepared = digested(job, found, class)
+    if validation.holds(job, prepared.size) then
+      return prepared
+    end
+  end
+  if reliability.score(job) < job.opt.start_over_below then
+    return { ops = { ageing.rollover() }, reason = over .. "; the model starts over" }
+  end
+  fold(job, found.asked, prepared)
+  if validation.holds(job, prepared.size) then
+    return prepared
+  end
+  return { ops = { { op = "fit" } }, reason = over }
 end
 
 return emergency

@@ -6,9 +6,11 @@ local talk = require("talk")
 
 local identification = {}
 
---- What was found. `tokens`: of the whole conversation, as it is sent.
+--- What was found, without what is pinned. `tokens`: of the whole conversation, as it is sent.
 ---@class Identified
----@field work Exchange[]
+---@field work Exchange[] what the model did before the newest messages
+---@field asked Exchange[] what people wrote before them
+---@field newest Exchange[]
 ---@field tokens integer
 
 --- How many exchanges at the end hold so many messages.
@@ -30,13 +32,15 @@ end
 function identification.of(entries, messages)
   local all = talk.exchanges(entries)
   local _, tokens = talk.places(all)
-  local work = {}
-  for at = 1, #all - newest(all, messages) do
-    if not all[at].person and not all[at].pinned then
-      work[#work + 1] = all[at]
+  local found = { work = {}, asked = {}, newest = {}, tokens = tokens }
+  local last = #all - newest(all, messages)
+  for at, one in ipairs(all) do
+    local list = at > last and found.newest or one.person and found.asked or found.work
+    if not one.pinned then
+      list[#list + 1] = one
     end
   end
-  return { work = work, tokens = tokens }
+  return found
 end
 
 return identification

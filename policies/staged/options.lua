@@ -94,6 +94,14 @@ return {
     doc = "Share of the prompt that a compression must free to be worth it, and by which a prompt"
       .. " must have grown after one that did not.",
   },
+  digest_share = {
+    type = "number",
+    default = 0.25,
+    min = 0,
+    max = 1,
+    doc = "The most of a tool result among the newest messages that its digest takes in an"
+      .. " emergency.",
+  },
   start_over_below = {
     type = "number",
     default = 0,

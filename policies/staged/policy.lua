@@ -73,7 +73,7 @@ local function orders(job)
   local found = identification.of(job.entries, job.opt.keep_messages)
   local prepared = preparation.of(job, found, class)
   if job.cause == "hard" and not validation.holds(job, prepared.size) then
-    return emergency.of(job, prepared.size)
+    prepared = emergency.of(job, class, prepared.size)
   end
   return prepared.ops, prepared.reason
 end

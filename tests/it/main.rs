@@ -36,6 +36,8 @@ mod playing;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod proxy;

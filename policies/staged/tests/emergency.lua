@@ -14,13 +14,32 @@ return {
     t.eq({ #ops, ops[1].op }, { 1, "summarize" })
   end,
 
-  test_where_they_are_not_enough_the_ladder_follows = function(t)
-    -- 9442 are the system prompt and 75 % of what it leaves; 800 stand for the 4000.
-    local answer = orders(t, "u8500 x4000 u10 a10 u10 a10 u10")
+  -- 9444 are the system prompt and three quarters of what it leaves.
+  test_then_results_among_the_newest_messages_become_digests = function(t)
+    local ops = orders(t, "u1000 x5000 u10 x4000 x5000").ops
+    t.eq({ #ops, ops[1].op, ops[1].entries }, { 2, "summarize", { 3, 4 } })
+    t.eq(ops[2], { op = "replace", entry = 7, how = "digest", target = 750 })
+  end,
+
+  test_then_fewer_of_the_newest_messages_stay = function(t)
+    local ops = orders(t, "u1000 x5000 u10 a4000 a10 a10 a4900").ops
+    t.eq({ #ops, ops[1].op, ops[1].entries }, { 1, "summarize", { 3, 4, 6 } })
+  end,
+
+  -- The newest exchange stays, as do its calls with their results.
+  test_then_older_messages_of_the_user_are_folded = function(t)
+    local answer = orders(t, "u5000 u3600 x4000 u10 a10 u10 a10 u10")
+    t.eq(answer.ops, {
+      { op = "summarize", entries = { 4, 5, 7, 9 }, target = 800, level = 1 },
+      { op = "fold_user", entries = { 2 }, target = 2000 },
+    })
+  end,
+
+  test_where_all_that_is_not_enough_the_ladder_follows = function(t)
+    local answer = orders(t, "u9000! x4000 u10 a10 u10 a10 u10")
     t.eq(answer.ops, { { op = "fit" } })
-    t.eq(answer.reason, "the stages would leave 9,850 tokens of 9,444, 406 too many")
-    answer = orders(t, "u12000 a900")
-    t.eq(answer.ops, { { op = "fit" } })
+    t.eq(answer.reason, "the stages would leave 10,350 tokens of 9,444, 906 too many")
+    t.eq(orders(t, "u12000! a900").ops, { { op = "fit" } })
   end,
 
   -- SPEC 4.7: decisions may look at the model. 7B after three compressions: 0.5 × 0.9³ = 0.3645.
@@ -28,7 +47,7 @@ return {
     local function op(compressions, name)
       local more = { compressions = compressions, options = { start_over_below = 0.4 } }
       more.model = { name = name, size = 16384, limit = 13926 }
-      return orders(t, "u12000 a900", more).ops[1]
+      return orders(t, "u12000! a900", more).ops[1]
     end
     t.eq(op(2, "llama3:7b").op, "fit")
     local over = op(3, "llama3:7b")

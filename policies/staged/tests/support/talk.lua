@@ -7,6 +7,7 @@ talk.SYSTEM = 500
 
 local COLUMNS = {
   "role", "speaker", "tokens", "sent", "exchange", "pinned", "tools", "checkpoint",
+  "text",
 }
 
 --- What each message of an exchange is: its role, its speaker, whether it is of a tool, and its
@@ -40,6 +41,7 @@ function talk.columns(words)
       columns.tokens[at], columns.sent[at] = tokens, tokens
       columns.exchange[at], columns.pinned[at] = exchange, pin == "!" or kind == "s"
       columns.tools[at], columns.checkpoint[at] = message[3], 0
+      columns.text[at] = kind .. " says " .. at
     end
   end
   return columns, total
