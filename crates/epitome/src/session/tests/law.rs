@@ -278,7 +278,31 @@ struct Made {
     journal: String,
 }
 
-fn play(format: Format, requests: &[Vec<u8>], limit: u64, pins: bool, knows: Knows) -> Made {
+/// What the user does from elsewhere before a request.
+fn deed(journal: &Memory, number: usize, turn: usize) {
+    use epitome_types::{Act, DecisionKind, GoalChange, Priority};
+    let text = format!("part {turn}");
+    let locked = number == 3;
+    let act = match number {
+        1 => Act::Ask { tool: "user".to_owned() },
+        2 => Act::Goal(GoalChange::Set { text, priority: Priority::High }.into()),
+        3 | 4 => {
+            let (rationale, kind) = (None, DecisionKind::Plain);
+            Act::Goal(GoalChange::Decide { text, rationale, locked, kind }.into())
+        }
+        _ => return,
+    };
+    let acted = epitome_types::Acted { act, by: epitome_types::By::User, at: AT.to_owned() };
+    // Nothing is done to a session that nobody has begun.
+    drop(journal.act(&crate::scope("default"), "a", &[acted]));
+}
+
+fn play(
+    format: Format,
+    requests: &[Vec<u8>],
+    (deeds, limit, pins): (&[usize], u64, bool),
+    knows: Knows,
+) -> Made {
     let journal = Arc::new(Memory::new());
     let witness = Witness::default();
     let open = || {
@@ -293,7 +317,8 @@ fn play(format: Format, requests: &[Vec<u8>], limit: u64, pins: bool, knows: Kno
     };
     let mut live = open();
     let mut made = Made::default();
-    for request in requests {
+    for (turn, request) in requests.iter().enumerate() {
+        deed(&journal, deeds[turn % deeds.len()], turn);
         match knows {
             Knows::Remembers => {}
             Knows::Whole => live.state.memory = None,
@@ -321,15 +346,17 @@ proptest! {
         anew in vec(prop::bool::weighted(0.2), 20),
         tools in vec(prop::bool::weighted(0.1), 20),
         pins in any::<bool>(),
+        deeds in vec(prop_oneof![4 => Just(0), 1 => 1usize..5], 20),
     ) {
+        let terms = (&*deeds, limit, pins);
         let mut client = Client::new(format);
         let mut requests = vec![client.request(0, false, false)];
         for (turn, act) in acts.iter().enumerate() {
             client.act(act);
             requests.push(client.request(turn, anew[turn], tools[turn]));
         }
-        let lives = play(format, &requests, limit, pins, Knows::Remembers);
-        let reads = play(format, &requests, limit, pins, Knows::Whole);
+        let lives = play(format, &requests, terms, Knows::Remembers);
+        let reads = play(format, &requests, terms, Knows::Whole);
         for (one, other) in lives.prompts.iter().zip(&reads.prompts) {
             let [sent, expected] = [one, other].map(|it| String::from_utf8_lossy(&it.0).into_owned());
             prop_assert_eq!(sent, expected);
@@ -338,14 +365,16 @@ proptest! {
         prop_assert_eq!(&lives.events, &reads.events);
         prop_assert_eq!(&lives.told, &reads.told);
         prop_assert_eq!(&lives.journal, &reads.journal);
-        let starts = play(format, &requests, limit, pins, Knows::New);
+        let starts = play(format, &requests, terms, Knows::New);
         for (one, other) in lives.prompts.iter().zip(&starts.prompts) {
             let [sent, expected] = [one, other].map(|it| String::from_utf8_lossy(&it.0).into_owned());
             prop_assert_eq!(sent, expected);
             prop_assert_eq!((one.1, &one.2), (other.1, &other.2));
         }
-        // A new session does not know what the last one had known, nor that it tried in vain.
-        const OF_ITSELF: [&str; 3] = ["Branched", "EpochChanged", "CompressionSkipped"];
+        // A new session does not know what the last one had known, nor that it tried in vain, nor
+        // what was done since.
+        const OF_ITSELF: [&str; 4] =
+            ["Branched", "EpochChanged", "CompressionSkipped", "GoalUpdated"];
         let of_itself = |event: &&String| !OF_ITSELF.iter().any(|kind| event.contains(kind));
         let [lives_events, starts_events] = [&lives.events, &starts.events]
             .map(|all| all.iter().filter(of_itself).cloned().collect::<Vec<_>>());
