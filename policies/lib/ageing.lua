@@ -7,8 +7,8 @@ local share = require("numbers").share
 local ageing = {}
 
 --- `level` 0 is merged. `target`: the most tokens at that level. `of_original`: the most of what a
---- new checkpoint stands for that it takes. `of_present`: the most of what a checkpoint takes when it
---- comes to that level. `from_age`: the age at which it comes there.
+--- new checkpoint stands for that it takes. `of_present`: the most of what a checkpoint takes when
+--- it comes to that level. `from_age`: the age at which it comes there.
 local LEVELS = {
   [3] = { target = 2000, of_original = 0.50 },
   [2] = { target = 1200, of_original = 0.40, of_present = 0.60, from_age = 3 },
@@ -24,7 +24,7 @@ ageing.DETAILED, ageing.MERGED = DETAILED, MERGED
 --- The most that a new checkpoint takes in the place of so many tokens.
 ---@param original integer
 ---@param level integer
----@param most integer|nil in place of the level's target
+---@param most integer|nil the target, where it is not the level's
 ---@return integer
 function ageing.new_target(original, level, most)
   local row = LEVELS[level]
@@ -218,7 +218,7 @@ end
 ---@param wish integer
 ---@param level integer
 ---@param class Class
----@param is_crowded fun(total: integer): boolean whether they would leave the conversation too little
+---@param is_crowded fun(total: integer): boolean whether they leave the conversation too little
 ---@return integer total, integer target, Merge|nil merge
 function ageing.making_room(job, wish, level, class, is_crowded)
   local most, all = job.budgets.checkpoints, with_new(job.checkpoints, wish, level)

@@ -6,9 +6,9 @@
 --- `compress.ladder`. A model that can hardly be relied on starts over before anybody's words are
 --- folded, where the options say so.
 local ageing = require("ageing")
+local bearing = require("bearing")
 local identification = require("identification")
 local preparation = require("preparation")
-local reliability = require("reliability")
 local share = require("numbers").share
 local talk = require("talk")
 local validation = require("validation")
@@ -38,9 +38,11 @@ end
 ---@param job PlanJob
 ---@param found Identified
 ---@param class Class
+---@param reason string
 ---@return Prepared
-local function digested(job, found, class)
+local function digested(job, found, class, reason)
   local prepared = preparation.of(job, found, class)
+  prepared.reason = reason
   for _, place in ipairs(talk.places(found.newest)) do
     if not validation.holds(job, prepared.size) then
       digest(job, prepared, place)
@@ -74,22 +76,24 @@ end
 ---@param size integer what the stages would leave
 ---@return Prepared
 function emergency.of(job, class, size)
-  local over, found, prepared = validation.overage(job, size), nil, nil
-  for keep = math.max(job.opt.keep_messages, 1), 1, -1 do
+  local over = validation.overage(job, size)
+  local keep, found, prepared = job.opt.keep_messages, nil, nil
+  repeat
     found = identification.of(job.entries, keep)
-    prepared = digested(job, found, class)
-    if validation.holds(job, prepared.size) then
-      return prepared
-    end
-  end
-  if reliability.score(job) < job.opt.start_over_below then
-    return { ops = { ageing.rollover() }, reason = over .. "; the model starts over" }
+    prepared = digested(job, found, class, over)
+    keep = keep - 1
+  until keep < 1 or validation.holds(job, prepared.size)
+  if validation.holds(job, prepared.size) then
+    return prepared
+  elseif bearing.score(job) < job.opt.start_over_below then
+    over = over .. "; the model starts over"
+    return { ops = { ageing.rollover() }, size = job.target, reason = over }
   end
   fold(job, found.asked, prepared)
   if validation.holds(job, prepared.size) then
     return prepared
   end
-  return { ops = { { op = "fit" } }, reason = over }
+  return { ops = { { op = "fit" } }, size = job.target, reason = over }
 end
 
 return emergency

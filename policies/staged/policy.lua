@@ -8,12 +8,12 @@
 --- built-in policy. `job.memo` holds `levels`, what the summaries that were ordered last may take
 --- and at which level, and `most`, what the one that was asked for last may take.
 local ageing = require("ageing")
-local budget = require("budget")
+local bearing = require("bearing")
 local classes = require("classes")
 local emergency = require("emergency")
 local identification = require("identification")
 local preparation = require("preparation")
-local reliability = require("reliability")
+local room = require("room")
 local share = require("numbers").share
 local summarisation = require("summarisation")
 local validation = require("validation")
@@ -27,7 +27,7 @@ local policy = {
 ---@param job BudgetsJob
 ---@return Budgets
 function policy.budgets(job)
-  return budget.of(job)
+  return room.bounds(job)
 end
 
 --- Whether a compression brought too little, and the prompt has hardly grown since.
@@ -84,7 +84,7 @@ function policy.plan(job)
   local opt = job.opt
   local ops, reason = orders(job)
   job.memo.levels = summarisation.levels(ops)
-  ops[#ops + 1] = #ops > 0 and reliability.warning(job) or nil
+  ops[#ops + 1] = #ops > 0 and bearing.warning(job) or nil
   local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
   local snapshot = opt.snapshots_auto and (filled or job.cause == "manual")
   return { ops = ops, reason = reason, snapshot = snapshot }
@@ -114,7 +114,7 @@ end
 ---@param job StatusJob
 ---@return Status
 function policy.status(job)
-  return reliability.status(job)
+  return bearing.status(job)
 end
 
 return policy

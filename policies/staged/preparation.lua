@@ -1,7 +1,7 @@
 --- The second stage: how detailed the new checkpoint is, how large, and what makes room for it
 --- (SPEC 4.2, 4.3). A conversation that has nothing to compress is told why.
 local ageing = require("ageing")
-local budget = require("budget")
+local room = require("room")
 local share = require("numbers").share
 local talk = require("talk")
 
@@ -48,7 +48,7 @@ function preparation.of(job, found, class)
     return nothing(job, string.format("%d tokens are not worth it", tokens))
   end
   local fixed = job.tokens.system + job.tokens.tools + found.tokens - tokens
-  local most = budget.filled(job, opt.keep_at_most)
+  local most = room.filled(job, opt.keep_at_most)
   local checkpoints, target, merge = ageing.making_room(job, wish, level, class, function(total)
     return fixed + total > most
   end)

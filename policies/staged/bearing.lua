@@ -1,7 +1,7 @@
 --- Reliability: how far a model of some size can be relied on after so many summaries (SPEC 4.5).
 local trust = require("trust")
 
-local reliability = {}
+local bearing = {}
 
 --- What is left of it after each compression.
 local LEFT = 0.9
@@ -18,7 +18,7 @@ local BEARS = {
 --- How far it can be relied on, 0 to 1.
 ---@param job Common
 ---@return number
-function reliability.score(job)
+function bearing.score(job)
   local confidence = job.opt.weigh_confidence and job.confidence or 1
   return trust.exact(trust.factor(job) * LEFT ^ job.compressions * confidence)
 end
@@ -46,7 +46,7 @@ end
 --- reaches what the model bears.
 ---@param job PlanJob
 ---@return Order|nil
-function reliability.warning(job)
+function bearing.warning(job)
   local text = advice(job, job.compressions + 1)
   return text and not advice(job, job.compressions) and { op = "warn", text = text } or nil
 end
@@ -54,8 +54,8 @@ end
 --- Level, score, status line and advice.
 ---@param job StatusJob
 ---@return Status
-function reliability.status(job)
-  return trust.status(job, reliability.score(job), advice(job, job.compressions))
+function bearing.status(job)
+  return trust.status(job, bearing.score(job), advice(job, job.compressions))
 end
 
-return reliability
+return bearing

@@ -1,8 +1,8 @@
---- The budget: how large the prompt may grow (SPEC 4.3).
+--- The room: what there is for conversation and checkpoints, and the bounds that follow (SPEC 4.3).
 local classes = require("classes")
 local share = require("numbers").share
 
-local budget = {}
+local room = {}
 
 --- What system prompt and tools take.
 ---@param job Common
@@ -23,7 +23,7 @@ end
 --- allows it, or what it really takes where that is more.
 ---@param job Common
 ---@return integer
-function budget.room(job)
+local function left(job)
   local taken = math.max(classes.of(job).system, system(job)) + reserve(job)
   return math.max(job.model.limit - taken, 0)
 end
@@ -32,21 +32,21 @@ end
 ---@param job Common
 ---@param part number 0 to 1
 ---@return integer
-function budget.filled(job, part)
-  return system(job) + share(budget.room(job), part)
+function room.filled(job, part)
+  return system(job) + share(left(job), part)
 end
 
 --- The bounds of a job, as sizes of the whole prompt.
 ---@param job Common
 ---@return Budgets
-function budget.of(job)
+function room.bounds(job)
   local opt, class = job.opt, classes.of(job)
   local beside = math.max(job.model.limit - system(job), 0)
   return {
-    warn = budget.filled(job, opt.inform_at),
-    soft = budget.filled(job, opt.compress_at),
+    warn = room.filled(job, opt.inform_at),
+    soft = room.filled(job, opt.compress_at),
     hard = job.model.limit - reserve(job),
-    target = budget.filled(job, opt.emergency_to),
+    target = room.filled(job, opt.emergency_to),
     reserve = reserve(job),
     checkpoints = share(beside, opt.checkpoint_share),
     system = class.system,
@@ -55,4 +55,4 @@ function budget.of(job)
   }
 end
 
-return budget
+return room
