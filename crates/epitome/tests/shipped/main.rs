@@ -9,6 +9,8 @@ mod figures;
 #[cfg(test)]
 mod ollm;
 #[cfg(test)]
+mod staged;
+#[cfg(test)]
 mod tenfold;
 #[cfg(test)]
 mod watermark;

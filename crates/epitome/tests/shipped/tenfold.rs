@@ -192,5 +192,5 @@ fn check(profile: &str) {
 
 #[test]
 fn ten_compressions_keep_what_must_count() {
-    ["default", "ollm", "watermark"].into_iter().for_each(check);
+    ["default", "ollm", "staged", "watermark"].into_iter().for_each(check);
 }
