@@ -3,7 +3,7 @@
 //! Invariant: what is filled in says as little as possible (0, empty, `false`, the first word), and
 //! what is given is checked like an answer. Called by `suite`.
 
-use epitome_types::hook::{Shape, TableShape};
+use epitome_types::hook::{Field, Shape, TableShape};
 use mlua::{Lua, Result, Table, Value};
 
 use crate::job::{METHODS, first_lines};
@@ -38,7 +38,7 @@ fn filled(
     }
     let failed = |error: mlua::Error| Misfit::new(&Value::Nil, error.to_string());
     let made = lua.create_table().map_err(failed)?;
-    for field in shape.all_fields() {
+    for field in shape.all_fields().filter(|field| !is_hidden(shape, field)) {
         let value = raw(given, field.name);
         let methods = if WITH_TEXTS.contains(&field.name) { METHODS } else { &[] };
         let value = one(lua, &value, &field.shape, methods)
@@ -49,6 +49,11 @@ fn filled(
         made.raw_set(*name, raw(given, *name)).map_err(failed)?;
     }
     Ok(made)
+}
+
+/// Whether the job has a field of its own of this name, in the place of what every job says.
+fn is_hidden(shape: &TableShape, field: &Field) -> bool {
+    shape.fields.iter().any(|own| own.name == field.name && !std::ptr::eq(own, field))
 }
 
 fn one(

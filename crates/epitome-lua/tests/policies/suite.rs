@@ -24,6 +24,9 @@ return {
   plan = function(job)
     return { ops = {}, reason = job.entries:text(2) .. job.checkpoints[1].level }
   end,
+  verify = function(job)
+    return job.tokens < 10
+  end,
 }
 ";
 
@@ -74,6 +77,9 @@ fn hooks_are_asked_with_jobs_of_the_test() {
          t.eq(t.hook('plan', job).reason, 'y3')",
         "",
     );
+    // The size of a summary, in the place of the prompt's.
+    check("t.eq(t.hook('verify', { tokens = 9 }), true)", "");
+    check("t.eq(t.hook('verify', { tokens = 10 }), false)", "");
     check("t.eq(require('more'), 'more')", "");
     check("t.ok(true)", "");
 }
