@@ -71,7 +71,7 @@ return {
   keep_messages = {
     type = "integer",
     default = 5,
-    min = 0,
+    min = 1,
     doc = "How many of the newest messages stay as they are.",
   },
   moderate_above = {
