@@ -24,6 +24,7 @@ AUGMENTS = {"work/ports": "Ports of the heron cluster are 9100 to 9180; ask befo
             "review/tone": "Reviews name the line first and the remedy behind it."}
 MARKS = ["deactivate_augments", "compress_to_checkpoint"]
 STATE = "[State of the work]"
+NOTE = ("<system-reminder>\n", "\n</system-reminder>")
 
 
 class Agent:
@@ -106,8 +107,15 @@ def block(part):
 
 
 def texts(parts, kind="text"):
-    """Those of one kind, without the block that is ours."""
-    return [text for of, text, _ in parts if of == kind and not text.startswith(STATE)]
+    """Those of one kind, without the block that is ours. Notes of the client may change their role
+    where the provider takes them in no other, and are marked as notes then."""
+    return [unmarked(text) for of, text, _ in parts if of == kind and not text.startswith(STATE)]
+
+
+def unmarked(text):
+    opening, ending = NOTE
+    marked = text.startswith(opening) and text.endswith(ending)
+    return text[len(opening):-len(ending)] if marked else text
 
 
 def states(parts):

@@ -55,6 +55,14 @@ pub(crate) fn begins_as_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
+/// A text as clients wrap their reminders, unless it is wrapped already.
+pub(crate) fn reminder(text: &str) -> String {
+    if is_note(text) {
+        return text.to_owned();
+    }
+    format!("<system-reminder>\n{text}\n</system-reminder>")
+}
+
 fn is_note(text: &str) -> bool {
     let text = text.trim();
     OPENINGS.iter().any(|opening| text.starts_with(opening))

@@ -26,6 +26,7 @@ pub(crate) fn check(body: &Value, memory: &Memory) -> Result<(), Refusal> {
     }
     for (at, message) in messages.iter().enumerate() {
         role(at, message)?;
+        seat(messages, at)?;
         filled(at, message, at + 1 == messages.len())?;
         results(messages, at)?;
         calls(messages, at)?;
@@ -49,6 +50,35 @@ fn role(at: usize, message: &Value) -> Result<(), Refusal> {
         other => Err(Refusal::new(format!(
             "messages.{at}.role: Input should be 'user' or 'assistant', found '{other}'"
         ))),
+    }
+}
+
+/// System messages stand between what the model is told and what it says to that: behind the user,
+/// or behind what a server's tool brought, and before the assistant or at the end. Those in a row
+/// count as one.
+fn seat(messages: &[Value], at: usize) -> Result<(), Refusal> {
+    let is_system = |message: &&Value| text(message, "role") == "system";
+    if !is_system(&&messages[at]) {
+        return Ok(());
+    }
+    let fault = |what: &str| {
+        Err(Refusal::new(format!(
+            "messages.{at}: role 'system' must {what}; the directive-only form (content: [] with \
+             output_config) is accepted at any position"
+        )))
+    };
+    let before = messages[..at].iter().rev().find(|message| !is_system(message));
+    let follows = before.is_some_and(|before| {
+        let last = blocks(before).last().map_or("", |block| text(block, "type"));
+        let served = last.ends_with("_tool_result");
+        text(before, "role") == "user" || served
+    });
+    match messages.get(at + 1).map(|next| text(next, "role")) {
+        _ if !follows => fault(
+            "follow a 'user' message or an 'assistant' message ending in a server tool result",
+        ),
+        None | Some("assistant" | "system") => Ok(()),
+        Some(_) => fault("precede an 'assistant' message or end the array"),
     }
 }
 
@@ -313,6 +343,28 @@ mod tests {
         let mut lone = server;
         lone["content"].as_array_mut().unwrap().pop();
         messages(&[ask, lone], "must stand together");
+    }
+
+    #[test]
+    fn system_messages_stand_between_user_and_assistant() {
+        let check = |roles: &str, expected: &str| {
+            let role = |word| match word {
+                'u' => "user",
+                'a' => "assistant",
+                _ => "system",
+            };
+            messages(&roles.chars().map(|it| said(role(it), "x")).collect::<Vec<_>>(), expected);
+        };
+        check("us", "");
+        check("ussausau", "");
+        check("uas", "messages.2: role 'system' must follow a 'user' message");
+        check("uasa", "messages.2: role 'system' must follow a 'user' message");
+        check("uss", "");
+        check("ussu", "messages.2: role 'system' must precede an 'assistant' message");
+        let result = json!({"type": "web_search_tool_result", "tool_use_id": "s"});
+        let call = json!({"type": "server_tool_use", "id": "s"});
+        let served = json!({"role": "assistant", "content": [call, result]});
+        messages(&[said("user", "x"), served, said("system", "x")], "");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct Change<'e> {
     pub(super) before: Vec<Cow<'e, str>>,
     /// Texts folded in at its end.
     pub(super) after: Vec<Cow<'e, str>>,
+    /// It is a system message that the user's side says.
+    pub(super) by_user: bool,
     /// The blocks that are tool results and must stay first.
     results: BTreeSet<usize>,
 }
@@ -60,6 +62,7 @@ impl Change<'_> {
             after: owned(self.after),
             removed: self.removed,
             dropped: self.dropped,
+            by_user: self.by_user,
             results: self.results,
         }
     }

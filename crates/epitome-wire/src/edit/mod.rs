@@ -7,6 +7,7 @@ mod changes;
 mod layout;
 mod order;
 mod patch;
+mod seats;
 #[cfg(test)]
 mod tests;
 
@@ -129,6 +130,9 @@ impl Editor<'_> {
         patches.extend(behind);
         self.inner_lists(patches);
         self.beside(patches);
+        if self.change.by_user {
+            seats::by_user(self.text, self.site, patches);
+        }
     }
 
     /// What stands around the content's literal so that it takes texts in at either end: it turns

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use epitome_types::Role;
 
 use super::changes::Changes;
+use super::seats;
 use crate::Document;
 
 /// One message of the result.
@@ -26,9 +27,12 @@ pub(super) enum Slot<'e> {
 /// The messages of the result; texts that found a neighbour are noted in its change.
 pub(super) fn arrange<'e>(document: &Document<'_>, changes: &mut Changes<'e>) -> Vec<Slot<'e>> {
     let slots = sequence(document, changes);
+    let by_user = seats::reseat(document, changes, &slots);
     let is_user = |slot: Option<&Slot<'_>>| match slot {
         Some(Slot::Keep(place)) => {
-            document.sites().get(*place).filter(|site| site.role == Role::User).map(|_| *place)
+            let site = document.sites().get(*place);
+            let is_user = site.is_some_and(|site| site.role == Role::User);
+            (is_user || by_user.contains(place)).then_some(*place)
         }
         _ => None,
     };

@@ -74,6 +74,46 @@ fn a_text_replaces_one_literal() {
     );
 }
 
+const NOTE: &str = r#"{"role":"system", "content":"be \u0062rief","clear_at":"x"}"#;
+/// The same, where a system message may not stand.
+const SAID: &str = r#"{"role":"user","content":"<system-reminder>\nbe brief\n</system-reminder>"}"#;
+
+#[test]
+fn a_system_message_whose_neighbours_left_is_said_by_the_users_side() {
+    let check = |messages: &[&str], edits: &[Edit], expected: &[&str]| {
+        anthropic(&messages.join(","), edits, &expected.join(","));
+    };
+    let all = [USER, NOTE, MODEL, USER, NOTE, MODEL];
+    check(
+        &all,
+        &[set(0, 0, "x")],
+        &[r#"{"role":"user","content":"x"}"#, NOTE, MODEL, USER, NOTE, MODEL],
+    );
+    // Behind the model, before the user, at the front.
+    check(&all, &[remove(3)], &[USER, NOTE, MODEL, SAID, MODEL]);
+    check(&all, &[remove(2)], &[USER, SAID, USER, NOTE, MODEL]);
+    check(&all, &[remove(0)], &[SAID, MODEL, USER, NOTE, MODEL]);
+    check(&all, &[remove(2), remove(3)], &[USER, NOTE, NOTE, MODEL]);
+    check(&[USER, NOTE, NOTE, MODEL, USER], &[remove(3)], &[USER, SAID, SAID, USER]);
+    // As its client placed it, whatever its provider says to that.
+    check(&[USER, MODEL, NOTE, USER, MODEL], &[remove(4)], &[USER, MODEL, NOTE, USER]);
+    // What we add is as good a neighbour as any, and is folded into what the user's side says.
+    let block = r#"{"role":"user","content":[{"type":"text","text":"so far"},{"type":"text","text":"a\/b"}]}"#;
+    check(&[MODEL, USER, NOTE, MODEL], &[remove(0), insert(0, "so far")], &[block, NOTE, MODEL]);
+    let added = r#"{"role":"user","content":"so far"}"#;
+    check(
+        &[USER, MODEL, USER, NOTE, MODEL],
+        &[remove(2), insert(1, "so far")],
+        &[USER, MODEL, added, NOTE, MODEL],
+    );
+    let joined = r#"{"role":"user","content":[{"type":"text","text":"<system-reminder>\nbe brief\n</system-reminder>"},{"type":"text","text":"so far"}]}"#;
+    check(&[USER, NOTE, MODEL], &[insert(1, "so far")], &[USER, joined, MODEL]);
+    let blocks = r#"{"content":[{"type":"text","text":"be brief"},{"type":"tool_addition"}],"role":"system"}"#;
+    check(&[USER, MODEL, USER, blocks, MODEL], &[remove(2)], &[USER, MODEL, blocks, MODEL]);
+    // Other providers take them anywhere.
+    openai(&[USER, NOTE, MODEL, USER].join(","), &[remove(2)], &[USER, NOTE, USER].join(","));
+}
+
 #[test]
 fn arguments_are_replaced_by_an_object() {
     anthropic(

@@ -1,7 +1,7 @@
 //! Rules of Anthropic's Messages API on calls, order and reasoning (hazards 1, 2, 3, 6, 7).
 //!
-//! Invariant: system messages in mid-conversation are transparent: "the next message" is the next
-//! one that is not a system message.
+//! Invariant: system messages in mid-conversation are transparent to all rules but the one on their
+//! own place: "the next message" is the next one that is not a system message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,13 +47,31 @@ impl<'d> Turn<'d> {
 pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
     let entries = document.entries().iter().skip(document.lead());
     let all = entries.zip(document.sites()).enumerate();
-    let turns: Vec<_> = all
-        .map(|(place, (entry, site))| Turn { place, entry, site })
-        .filter(|turn| turn.entry.role != Role::System)
-        .collect();
+    let all: Vec<_> = all.map(|(place, (entry, site))| Turn { place, entry, site }).collect();
+    seats(&all, found);
+    let turns: Vec<_> = all.into_iter().filter(|turn| turn.entry.role != Role::System).collect();
     order(&turns, found);
     pairs(&turns, found);
     server_pairs(&turns, found);
+}
+
+/// Hazard 6: system messages, in a row or alone, stand behind the user, or behind what a server's
+/// tool brought, and before the assistant or at the end.
+fn seats(all: &[Turn<'_>], found: &mut Findings) {
+    let role = |turn: &Turn<'_>| turn.entry.role;
+    for (at, turn) in all.iter().enumerate().filter(|(_, turn)| role(turn) == Role::System) {
+        let before = all[..at].iter().rev().find(|turn| role(turn) != Role::System);
+        let follows = before.is_some_and(|before| {
+            let last = before.entry.parts.last().map(|part| &part.body);
+            role(before) == Role::User
+                || matches!(last, Some(Body::Opaque(block)) if block.answers.is_some())
+        });
+        let next = all.get(at + 1).map(role);
+        if !follows || next == Some(Role::User) {
+            let message = "a system message must follow the user and precede the assistant";
+            found.add(6, turn.own(), message);
+        }
+    }
 }
 
 /// Hazard 6: who comes first, and that something is said at all. Hazard 7: reasoning never last.
@@ -207,7 +225,8 @@ mod tests {
     fn calls_and_results_pair() {
         let (call, result) = (format!("a:[{CALL_A}]"), format!("u:[{RESULT_A}]"));
         check(&[r#"u:"hi""#, &call, &result], &[]);
-        check(&[r#"u:"hi""#, &call, r#"s:"note""#, &result], &[]);
+        let between = [r#"u:"hi""#, &call, r#"s:"note""#, &result];
+        check(&between, &[(6, "messages[2]")]);
         check(&[r#"u:"hi""#, &call], &[(1, "messages[1].content[0]")]);
         check(&[r#"u:"hi""#, &call, r#"u:"no""#], &[(1, "messages[1].content[0]")]);
         check(&[&result], &[(1, "messages[0].content[0]")]);
@@ -250,9 +269,21 @@ mod tests {
     fn order_and_emptiness() {
         check(&[], &[(6, "messages")]);
         check(&[r#"a:"hi""#], &[(6, "messages[0]")]);
-        check(&[r#"s:"note""#, r#"u:"hi""#, r#"u:"hi""#], &[]);
+        check(&[r#"u:"hi""#, r#"u:"hi""#], &[]);
         check(&[r#"u:[]"#], &[(6, "messages[0]")]);
         check(&[r#"u:" \n""#], &[(6, "messages[0]")]);
+    }
+
+    #[test]
+    fn system_messages_have_their_place() {
+        let (user, model, note) = (r#"u:"hi""#, r#"a:"hi""#, r#"s:"note""#);
+        check(&[user, note, note, model, user, note], &[]);
+        check(&[note, user], &[(6, "messages[0]")]);
+        check(&[user, model, note, model], &[(6, "messages[2]")]);
+        check(&[user, note, note, user], &[(6, "messages[2]")]);
+        let call = r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#;
+        let result = r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#;
+        check(&[user, &format!("a:[{call},{result}]"), note], &[]);
     }
 
     #[test]

@@ -1,0 +1,109 @@
+//! System messages in mid-conversation whose neighbours left: Anthropic takes them only behind the
+//! user and before the assistant, or at the end.
+//!
+//! Invariant: one that stands as its client placed it stays as it came. Any other is said by the
+//! user's side, in the tag that clients wrap their reminders in; its words stay. Called by `order`.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use epitome_types::{Body, Role};
+
+use super::changes::Changes;
+use super::order::Slot;
+use crate::json::{Cursor, Span};
+use crate::site::Site;
+use crate::speaker::reminder;
+use crate::{Document, Format};
+
+use super::patch::{Item, Patch, list};
+
+/// Notes the messages that are said by the user's side, and gives their places.
+pub(super) fn reseat(
+    document: &Document<'_>,
+    changes: &mut Changes<'_>,
+    slots: &[Slot<'_>],
+) -> BTreeSet<usize> {
+    if document.format() != Format::Anthropic {
+        return BTreeSet::new();
+    }
+    let mut moved = BTreeSet::new();
+    let mut at = 0;
+    while at < slots.len() {
+        let run = slots[at..].iter().take_while(|slot| is_system(document, slot)).count();
+        if run > 0 && !is_seated(document, slots, at, run) {
+            moved.extend(slots[at..at + run].iter().filter_map(place));
+        }
+        at += run.max(1);
+    }
+    moved.retain(|place| reword(document, changes, *place));
+    moved
+}
+
+/// Whether system messages in a row may stand where they do.
+fn is_seated(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize) -> bool {
+    let role = |slot: &Slot<'_>| match slot {
+        Slot::Keep(place) => document.sites().get(*place).map(|site| site.role),
+        Slot::New { role, .. } => Some(*role),
+    };
+    let before = at.checked_sub(1).and_then(|before| slots.get(before));
+    let after = slots.get(at + run);
+    let takes = before.and_then(role) == Some(Role::User)
+        && after.is_none_or(|after| role(after) == Some(Role::Assistant));
+    takes || is_as_it_came(document, slots, at, run)
+}
+
+/// Whether they have the neighbours that their client gave them.
+fn is_as_it_came(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize) -> bool {
+    let places: Vec<_> = slots[at..at + run].iter().filter_map(place).collect();
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return true };
+    let before = at.checked_sub(1).map(|before| place(&slots[before]));
+    let after = slots.get(at + run).map(place);
+    let next = (last + 1 < document.sites().len()).then_some(Some(last + 1));
+    last - first + 1 == run && before == first.checked_sub(1).map(Some) && after == next
+}
+
+fn place(slot: &Slot<'_>) -> Option<usize> {
+    match slot {
+        Slot::Keep(place) => Some(*place),
+        Slot::New { .. } => None,
+    }
+}
+
+fn is_system(document: &Document<'_>, slot: &Slot<'_>) -> bool {
+    let site = place(slot).and_then(|place| document.sites().get(place));
+    site.is_some_and(|site| site.role == Role::System)
+}
+
+/// Has a message said by the user's side, where it consists of texts; others stay as they are.
+fn reword(document: &Document<'_>, changes: &mut Changes<'_>, place: usize) -> bool {
+    let Some(entry) = document.entries().get(place + document.lead()) else { return false };
+    let texts = entry.parts.iter().map(|part| match &part.body {
+        Body::Text(text) => Some(text),
+        _ => None,
+    });
+    let Some(texts) = texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty()) else {
+        return false;
+    };
+    let Some(change) = changes.messages.get_mut(place) else { return false };
+    change.by_user = true;
+    change.texts.extend((0..).zip(texts).map(|(part, text)| (part, Cow::Owned(reminder(text)))));
+    true
+}
+
+/// The patches that give a message the user's role. What only system messages may say goes.
+pub(super) fn by_user(text: &str, site: &Site, patches: &mut Vec<Patch>) {
+    let items = site.members.items.iter().enumerate().filter_map(|(at, member)| {
+        match key(text, *member).as_deref() {
+            Some("role") => Some(Item::New(r#""role":"user""#.to_owned())),
+            Some("content") => Some(Item::Keep(at)),
+            _ => None,
+        }
+    });
+    list(text, &site.members, items, patches);
+}
+
+/// The key of a member.
+fn key(text: &str, member: Span) -> Option<Cow<'_, str>> {
+    Cursor::new(text, member.start).value().ok()?.as_str()
+}
