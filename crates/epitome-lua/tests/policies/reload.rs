@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -163,11 +164,29 @@ fn resident() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Set where a test has its process to itself.
+const ALONE: &str = "EPITOME_TEST_ALONE";
+
+/// Whether nothing runs beside this test. If not, it is run so, in a process of its own.
+fn is_alone(test: &str) -> bool {
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let done = own.args(["--exact", test]).env(ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
+
 /// A thousand reloads while fifty sessions ask: none is left without an answer, and each gets one
 /// that some generation gives.
 #[test]
 fn reloads_lose_no_call_and_keep_memory_flat() {
     const RELOADS: u64 = 1000;
+    if !is_alone("reload::reloads_lose_no_call_and_keep_memory_flat") {
+        return;
+    }
     let folder = Folder::new();
     let policy = folder.open();
     let ended = AtomicBool::new(false);
