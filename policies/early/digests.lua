@@ -12,7 +12,7 @@ local sources = require("digests.sources")
 local digests = {}
 
 --- The longest text that is looked at, in bytes.
-local MOST_TEXT = 1024 * 1024
+local MOST_TEXT = 256 * 1024
 
 --- The option that names the tools of each kind, and what digests their results.
 local KINDS = {

@@ -156,6 +156,20 @@ fn an_analysis_of_sales_comes_to_a_third() {
     assert!(summary.ends_with(LAST[0]) && rest == &LAST[1..], "{said:#?}");
 }
 
+/// "`debug` verbosity switches digests off, not the limits"
+#[test]
+fn debugging_sends_results_as_they_are_while_they_fit() {
+    let place = Place::new();
+    place.write("epitome.toml", "profile.early.options.early.verbosity = \"debug\"");
+    place.write("sales.json", analysis().to_string());
+    // In a small window all three results are too large, in a large one the last.
+    for (limit, offloaded) in [("2400", 3), ("200000", 1)] {
+        let summary = play(&place, "sales.json", limit).1;
+        assert_eq!(summary["digested"]["count"], 0, "{summary}");
+        assert_eq!(summary["offloaded"]["count"], offloaded, "{summary}");
+    }
+}
+
 #[test]
 fn the_shipped_recording_stays_within_its_limit() {
     let place = Place::new();

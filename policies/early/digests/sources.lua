@@ -9,23 +9,26 @@ local MOST_LINE = 100
 --- Into how many ranges a file is parted that has no headings, and the fewest headings it may have.
 local RANGES, FEWEST = 12, 3
 
+--- The least tokens that a range takes.
+local LEAST = 6
+
 --- Commands that show a file, and arguments that name one.
 local SHOWS = "^%s*(%a+)%s+[^|;&<>]+$"
 local COMMANDS = { bat = true, cat = true, less = true, more = true, nl = true }
 local NAMES = { "file_path", "path", "filename", "file", "target_file", "filepath", "uri" }
 
 --- Lines that begin something, by what stands in front: a declaration, a heading, a section.
-local HEADINGS = {
-  "^(pub(\\([^)]*\\))? +)?((async|unsafe|const|extern \"C\") +)*(fn|mod|macro_rules!) *\\w",
-  "^(pub(\\([^)]*\\))? +)?(unsafe +)?(struct|enum|trait|impl|union|type)\\b",
-  "^((export|default|declare|abstract|async) +)*(class|function\\*?|interface|enum) +\\w",
-  "^(export +)?const +\\w+ *= *(async *)?(\\(|function)",
-  "^((local +)?function|(async +)?def|func|proc|sub|module|package|namespace|object) +\\w",
-  "^((public|private|protected|internal|static|final|abstract|virtual) +)+[\\w<>\\[\\], ]+[({]",
-  "^[A-Za-z_][\\w *&:<>,]* +[*&]?\\w[\\w:~]*\\([^;]*\\)? *(const)? *\\{?$",
-  "^(#{1,6} +\\S|\\[\\[?[\\w.\"' -]+\\]\\]?$|={3,} )",
-  "(?i)^(create|alter|drop) +(table|view|index|function) ",
-}
+local HEADING = "(?m)^(?:" .. table.concat({
+  "(pub(\\([^)\n]*\\))? +)?((async|unsafe|const|extern \"C\") +)*(fn|mod|macro_rules!) *\\w",
+  "(pub(\\([^)\n]*\\))? +)?(unsafe +)?(struct|enum|trait|impl|union|type)\\b",
+  "((export|default|declare|abstract|async) +)*(class|function\\*?|interface|enum) +\\w",
+  "(export +)?const +\\w+ *= *(async *)?(\\(|function)",
+  "((local +)?function|(async +)?def|func|proc|sub|module|package|namespace|object) +\\w",
+  "((public|private|protected|internal|static|final|abstract|virtual) +)+[\\w<>\\[\\], ]+[({]",
+  "[A-Za-z_][\\w *&:<>,]* +[*&]?\\w[\\w:~]*\\([^;\n]*\\)? *(const)? *\\{?$",
+  "(#{1,6} +\\S|\\[\\[?[\\w.\"' -]+\\]\\]?$|={3,} )",
+  "(?i:(create|alter|drop) +(table|view|index|function) )",
+}, "|") .. ")"
 
 --- The value of an argument of a call.
 ---@param args string
@@ -76,26 +79,21 @@ local function unnumbered(text)
   return lines, numbers
 end
 
----@param line string
-local function is_heading(line)
-  for _, pattern in ipairs(HEADINGS) do
-    if ep.re.find(pattern, line) then
-      return true
-    end
-  end
-  return false
-end
-
 --- The lines that begin something, by their places: those that stand at the margin, or evenly
 --- parted ones where there are too few.
 ---@param lines string[]
 ---@return integer[]
 local function headings(lines)
-  local found = {}
-  for at, line in ipairs(lines) do
-    if line:find("^[^%s/*%-]") and is_heading(line) then
-      found[#found + 1] = at
+  local found, text, at, past = {}, table.concat(lines, "\n"), 0, 0
+  local first = ep.re.find(HEADING, text)
+  while first do
+    -- On to the line in which it was found.
+    while past < first do
+      at = at + 1
+      past = past + #lines[at] + 1
     end
+    found[#found + 1] = at
+    first = ep.re.find(HEADING, text, past + 1)
   end
   if #found >= FEWEST then
     return found
@@ -154,8 +152,9 @@ function sources.of(text, entry, opt, most)
   local name = argument(args, NAMES) or argument(args, { "command", "cmd" })
   local heading = (name and words.clipped(name, MOST_LINE) .. ": " or "")
     .. words.counted(#lines, "line") .. "; what they begin with:"
-  local found, step, digest = headings(lines), 1, nil
+  local found, digest = headings(lines), nil
   -- All of the file is named: where there are too many ranges, neighbours become one.
+  local step = math.max(1, math.ceil(#found * LEAST / most))
   repeat
     digest = heading .. "\n" .. table.concat(ranges(lines, numbers, found, step), "\n")
     step = step * 2
