@@ -2,6 +2,10 @@
 //!
 //! Invariant: only text a person typed is ever taken for a directive; pasted material is not.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 /// Text longer than this (in bytes) is pasted material rather than an instruction.
 const PASTED: usize = 4000;
 
@@ -24,31 +28,60 @@ pub(crate) fn order(sentence: &str) -> Order {
         return Order::No;
     }
     let text = format!(" {} ", normal(sentence).trim());
-    let holds = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
     if is_direct(&text) {
-        Order::Direct
-    } else if holds(WISHES) || ORDERS.iter().any(|mark| orders(&text, mark)) {
-        Order::Plain
-    } else if holds(ORDERS) || holds(FAINT) {
-        Order::Faint
-    } else {
-        Order::No
+        return Order::Direct;
     }
+    let mut found = Order::No;
+    let mut past = [0; ORDERS.len()];
+    for (space, _) in text.match_indices(' ') {
+        let word = text[space + 1..].split(' ').next().unwrap_or_default();
+        for (mark, kind) in MARKS.get(word).into_iter().flatten() {
+            if !text[space..].starts_with(mark) {
+                continue;
+            }
+            found = found.max(match *kind {
+                Mark::Wish => Order::Plain,
+                Mark::Faint => Order::Faint,
+                // One that begins with the end of another is none.
+                Mark::Order(number) if space < past[number] => Order::No,
+                Mark::Order(number) => {
+                    past[number] = space + mark.len();
+                    let before = text[..space].rsplit(' ').next().unwrap_or_default();
+                    if TELLERS.contains(&before) { Order::Faint } else { Order::Plain }
+                }
+            });
+        }
+    }
+    found
 }
+
+/// What a mark makes of a sentence.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    Wish,
+    Faint,
+    /// An order, by its number, other than in somebody's account of what they do.
+    Order(usize),
+}
+
+/// The marks by their first word.
+static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, Mark)>>> = LazyLock::new(|| {
+    let mut marks: FxHashMap<&str, Vec<(&str, Mark)>> = FxHashMap::default();
+    let wishes = WISHES.iter().map(|mark| (*mark, Mark::Wish));
+    let orders = ORDERS.iter().zip(0..).map(|(mark, number)| (*mark, Mark::Order(number)));
+    let faint = FAINT.iter().map(|mark| (*mark, Mark::Faint));
+    for (mark, kind) in wishes.chain(orders).chain(faint) {
+        let word = mark.split_whitespace().next().unwrap_or_default();
+        marks.entry(word).or_default().push((mark, kind));
+    }
+    marks
+});
 
 /// Whether a text, spelled as by [`normal`] and with a space at both ends, is addressed to whoever
 /// reads it.
 pub(crate) fn is_direct(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
         || ADDRESSES.iter().any(|mark| text.contains(mark))
-}
-
-/// Whether the mark stands in the text other than as somebody's account of what they do.
-fn orders(text: &str, mark: &str) -> bool {
-    text.match_indices(mark).any(|(at, _)| {
-        let before = text[..at].rsplit(' ').next().unwrap_or_default();
-        !TELLERS.contains(&before)
-    })
 }
 
 /// Whether a person's text is short enough to have been typed.
@@ -61,6 +94,10 @@ pub(crate) fn is_typed(text: &str) -> bool {
 pub(crate) fn normal(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     for c in sentence.chars() {
+        if c.is_ascii_alphanumeric() {
+            out.push(c.to_ascii_lowercase());
+            continue;
+        }
         let c = match c {
             '’' | '\'' => continue,
             c if c.is_alphanumeric() => c,
@@ -214,6 +251,8 @@ mod tests {
         check("Bitte nie ohne Tests pushen.", Order::Plain);
         check("I want the tests to pass.", Order::Plain);
         check("I never saw that film.", Order::Faint);
+        check("I must must go there, he said.", Order::Faint);
+        check("I must must must go there, he said.", Order::Plain);
         check("You have to see this film.", Order::Faint);
         check("The build took four minutes.", Order::No);
         check("never", Order::No);

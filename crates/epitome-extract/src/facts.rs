@@ -3,7 +3,8 @@
 //! Invariant: only what stood in the conversation counts, each fact once. Called for reports and by
 //! whoever judges a summary.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role, Speaker};
 use rustc_hash::FxHashMap;
@@ -12,7 +13,7 @@ use crate::directive::{self, Order};
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::supersede;
-use crate::unit::{self, Kind};
+use crate::unit::{self, Kind, Unit};
 use crate::words;
 
 /// What a conversation says that must not be lost.
@@ -33,7 +34,8 @@ impl Facts {
     pub fn of(entries: &[&Entry]) -> Self {
         let talk: Vec<&Entry> =
             entries.iter().copied().filter(|entry| entry.role != Role::System).collect();
-        let mut out = Self { constraints: constraints(&talk), ..Self::default() };
+        let constraints = constraints(&talk).into_keys().collect();
+        let mut out = Self { constraints, ..Self::default() };
         let mut mentioned: FxHashMap<String, u32> = FxHashMap::default();
         for entry in &talk {
             let text = said(entry);
@@ -103,37 +105,49 @@ impl Facts {
     }
 }
 
-/// What an entry says, a line for each piece. Arguments of calls are JSON, in which an escape would
-/// run into the word behind it, so they are decoded.
+/// What an entry says, a line for each piece.
 fn said(entry: &Entry) -> String {
-    let lines = entry.parts.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
-        Body::Result(result) => result.text.clone(),
-        Body::Opaque(opaque) => opaque.text.clone(),
-        Body::Call(call) => match rows::call(&call.tool, &call.arguments) {
-            Some(rows) => rows.into_iter().map(|row| row.text + "\n").collect(),
-            None => format!("{}({})", call.tool, call.arguments),
-        },
-        Body::Thinking(_) | Body::Image(_) => String::new(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    texts(entry).collect::<Vec<_>>().join("\n")
 }
 
-fn constraints(talk: &[&Entry]) -> BTreeSet<String> {
-    let units = unit::units(talk);
-    let stale = supersede::superseded(&units, &[]);
-    units
-        .iter()
-        .zip(stale)
-        .filter(|(unit, stale)| {
-            !stale
-                && unit.speaker == Speaker::Human
-                && unit.kind == Kind::Sentence
-                && is_typed(talk[unit.entry])
-                && directive::order(&unit.text) >= Order::Plain
-        })
-        .map(|(unit, _)| unit.text.clone())
-        .collect()
+/// The pieces of what an entry says. Arguments of calls are JSON, in which an escape would run into
+/// the word behind it, so they are decoded.
+pub(crate) fn texts(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
+    entry.parts.iter().filter_map(|part| match &part.body {
+        Body::Text(text) => Some(Cow::Borrowed(&**text)),
+        Body::Result(result) => Some(Cow::Borrowed(&*result.text)),
+        Body::Opaque(opaque) => Some(Cow::Borrowed(&*opaque.text)),
+        Body::Call(call) => Some(Cow::Owned(match rows::call(&call.tool, &call.arguments) {
+            Some(rows) => rows.into_iter().map(|row| row.text + "\n").collect(),
+            None => format!("{}({})", call.tool, call.arguments),
+        })),
+        Body::Thinking(_) | Body::Image(_) => None,
+    })
+}
+
+/// The sentences in which people order something that still holds, each with the place of a message
+/// that says it.
+pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
+    // Only what people say orders anything or takes it back.
+    let human = |place: &usize| talk[*place].has_speaker(Speaker::Human);
+    let places: Vec<usize> = (0..talk.len()).filter(human).collect();
+    let entries: Vec<&Entry> = places.iter().map(|place| talk[*place]).collect();
+    let units = unit::units(&entries);
+    let typed: Vec<bool> = entries.iter().map(|entry| is_typed(entry)).collect();
+    let orders = |unit: &Unit| {
+        unit.speaker == Speaker::Human
+            && unit.kind == Kind::Sentence
+            && typed[unit.entry]
+            && directive::order(&unit.text) >= Order::Plain
+    };
+    let orders: Vec<bool> = units.iter().map(orders).collect();
+    if !orders.contains(&true) {
+        return BTreeMap::new();
+    }
+    let stale = supersede::superseded_of(&units, &[], |unit| orders[unit]);
+    let place = |unit: &Unit| (unit.text.clone(), places[unit.entry]);
+    let holds = units.iter().zip(orders.iter().zip(stale));
+    holds.filter(|(_, (orders, stale))| **orders && !stale).map(|(unit, _)| place(unit)).collect()
 }
 
 /// Whether a person typed the entry rather than pasted it.
@@ -173,9 +187,14 @@ impl Held {
 }
 
 /// The words of a text in lower case, each followed by a space.
-fn plain(text: &str) -> String {
-    words::words(text).fold(String::new(), |mut out, range| {
-        out.push_str(&text[range].to_lowercase());
+pub(crate) fn plain(text: &str) -> String {
+    words::words(text).fold(String::with_capacity(text.len() + 1), |mut out, range| {
+        let word = &text[range];
+        if word.is_ascii() {
+            out.extend(word.chars().map(|c| c.to_ascii_lowercase()));
+        } else {
+            out.push_str(&word.to_lowercase());
+        }
         out.push(' ');
         out
     })

@@ -60,41 +60,45 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if is_chunk_byte(bytes[at]) {
-            let start = at;
-            while at < bytes.len() && is_chunk_byte(bytes[at]) {
-                at += 1;
-            }
-            chunk(text, start..at, &mut out);
-        } else {
+        let (start, mut signs) = (at, 0);
+        while at < bytes.len() && BYTES[usize::from(bytes[at])] != 0 {
+            signs |= BYTES[usize::from(bytes[at])];
             at += 1;
+        }
+        match signs {
+            0 => at += 1,
+            signs if signs & SEPARATOR != 0 => chunk(text, start..at, &mut out),
+            signs => piece(text, start..at, signs, &mut out),
         }
     }
     out
 }
 
-/// Bytes of which addresses, names and numbers are made.
-fn is_chunk_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || byte >= 0x80
-        || matches!(
-            byte,
-            b'_' | b'-'
-                | b'.'
-                | b'/'
-                | b':'
-                | b'@'
-                | b'+'
-                | b'~'
-                | b'%'
-                | b'#'
-                | b'?'
-                | b'&'
-                | b'='
-                | b'$'
-        )
-}
+/// A byte of which addresses, names and numbers are made.
+const PLAIN: u8 = 1;
+/// One of which an address is made.
+const ADDRESS: u8 = 2;
+/// One that parts pieces.
+const SEPARATOR: u8 = 4;
 
+/// What each byte is; 0 where it stands between addresses, names and numbers.
+const BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = match byte as u8 {
+            b'.' | b'/' | b'@' => ADDRESS,
+            b':' | b'=' | b'?' | b'&' | b'#' | b'%' => SEPARATOR,
+            b'_' | b'-' | b'+' | b'~' | b'$' | 0x80.. => PLAIN,
+            other if other.is_ascii_alphanumeric() => PLAIN,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    bytes
+};
+
+/// A run that holds a separator: a URL, or pieces.
 fn chunk(text: &str, range: Range<usize>, out: &mut Vec<Mention>) {
     let chunk = &text[range.clone()];
     if let Some(scheme) = chunk.find("://") {
@@ -105,18 +109,16 @@ fn chunk(text: &str, range: Range<usize>, out: &mut Vec<Mention>) {
             return;
         }
     }
-    if !chunk.contains([':', '=', '?', '&', '#', '%']) {
-        return piece(text, range, out);
-    }
     let mut start = range.start;
     for (at, _) in chunk.match_indices([':', '=', '?', '&', '#', '%']) {
-        piece(text, start..range.start + at, out);
+        piece(text, start..range.start + at, ADDRESS, out);
         start = range.start + at + 1;
     }
-    piece(text, start..range.end, out);
+    piece(text, start..range.end, ADDRESS, out);
 }
 
-fn piece(text: &str, mut range: Range<usize>, out: &mut Vec<Mention>) {
+/// What no separator parts; `signs` are what its bytes may be.
+fn piece(text: &str, mut range: Range<usize>, signs: u8, out: &mut Vec<Mention>) {
     let trimmed = text[range.clone()].trim_end_matches(['.', '-', '/', '+', '@', '$']);
     range.end = range.start + trimmed.len();
     if trimmed.len() < 2 {
@@ -125,7 +127,8 @@ fn piece(text: &str, mut range: Range<usize>, out: &mut Vec<Mention>) {
         }
         return;
     }
-    if let Some(kind) = address(trimmed) {
+    let may_be_address = signs & ADDRESS != 0;
+    if let Some(kind) = may_be_address.then(|| address(trimmed)).flatten() {
         out.push(Mention { range, kind });
         return;
     }
@@ -134,7 +137,7 @@ fn piece(text: &str, mut range: Range<usize>, out: &mut Vec<Mention>) {
         return;
     }
     let called = text.as_bytes().get(range.end) == Some(&b'(');
-    if called && is_dotted(trimmed) {
+    if called && may_be_address && is_dotted(trimmed) {
         out.push(Mention { range, kind: RefKind::Ident });
         return;
     }
@@ -253,8 +256,10 @@ fn token_kind(token: &str) -> Option<RefKind> {
 }
 
 fn is_error(token: &str) -> bool {
-    let named = ["Error", "Exception", "Warning", "Failure"].iter().any(|end| token.ends_with(end));
-    if named && token.starts_with(|c: char| c.is_ascii_uppercase()) {
+    if !token.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return false;
+    }
+    if ["Error", "Exception", "Warning", "Failure"].iter().any(|end| token.ends_with(end)) {
         return true;
     }
     let code = token.trim_start_matches(|c: char| c.is_ascii_uppercase());
