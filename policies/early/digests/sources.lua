@@ -18,7 +18,7 @@ local COMMANDS = { bat = true, cat = true, less = true, more = true, nl = true }
 local NAMES = { "file_path", "path", "filename", "file", "target_file", "filepath", "uri" }
 
 --- Lines that begin something, by what stands in front: a declaration, a heading, a section.
-local HEADING = "(?m)^(?:" .. table.concat({
+local HEADING = "(?m)^(" .. table.concat({
   "(pub(\\([^)\n]*\\))? +)?((async|unsafe|const|extern \"C\") +)*(fn|mod|macro_rules!) *\\w",
   "(pub(\\([^)\n]*\\))? +)?(unsafe +)?(struct|enum|trait|impl|union|type)\\b",
   "((export|default|declare|abstract|async) +)*(class|function\\*?|interface|enum) +\\w",
@@ -29,6 +29,9 @@ local HEADING = "(?m)^(?:" .. table.concat({
   "(#{1,6} +\\S|\\[\\[?[\\w.\"' -]+\\]\\]?$|={3,} )",
   "(?i:(create|alter|drop) +(table|view|index|function) )",
 }, "|") .. ")"
+
+--- Stands before them while they are looked for.
+local MARK = "\1"
 
 --- The value of an argument of a call.
 ---@param args string
@@ -84,16 +87,13 @@ end
 ---@param lines string[]
 ---@return integer[]
 local function headings(lines)
-  local found, text, at, past = {}, table.concat(lines, "\n"), 0, 0
-  local first = ep.re.find(HEADING, text)
-  while first do
-    -- On to the line in which it was found.
-    while past < first do
-      at = at + 1
-      past = past + #lines[at] + 1
+  -- Marked in one pass: a call for each line would take long.
+  local text = ep.re.gsub(HEADING, table.concat(lines, "\n"), MARK .. "$1")
+  local found = {}
+  for at, line in ipairs(words.lines(text)) do
+    if line:sub(1, 1) == MARK then
+      found[#found + 1] = at
     end
-    found[#found + 1] = at
-    first = ep.re.find(HEADING, text, past + 1)
   end
   if #found >= FEWEST then
     return found
