@@ -3,7 +3,6 @@
 //! Invariant: the categories add up to the whole, tool schemas included, whether or not they
 //! counted against the budget. Called by the compressor.
 
-use epitome_extract::Facts;
 use epitome_kernel::{Departure, Sizes, Thread};
 use epitome_types::{Breakdown, Entry, MustKeep, Report, SCHEMA, Totals};
 use epitome_wire::{Document, Format};
@@ -108,5 +107,5 @@ impl Account<'_> {
 fn must_keep(before: &Document<'_>, after: &Document<'_>, departure: &Departure) -> MustKeep {
     let [before, after] =
         [before, after].map(|document| document.entries().iter().collect::<Vec<&Entry>>());
-    Facts::of(&before).kept(&after, &departure.passages)
+    epitome_extract::must_keep(&before, &after, &departure.passages)
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use epitome_extract::Facts;
+use epitome_extract::must_keep;
 use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Envelope, stalled};
 use epitome_types::hook::{
@@ -292,7 +292,7 @@ impl Session {
         let sent = compressed.view.entries();
         let [all, sent] =
             [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        epoch.must_keep = Facts::of(&all).kept(&sent, &departure.passages);
+        epoch.must_keep = must_keep(&all, &sent, &departure.passages);
         epoch.confidence = epoch.must_keep.share().min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
