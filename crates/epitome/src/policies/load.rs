@@ -28,11 +28,13 @@ pub(crate) struct Policies {
     kept: Arc<Kept>,
 }
 
-/// What clones of a profile share: what was loaded, by counter.
+/// What clones of a profile share: what was loaded, by counter, and what nothing can change.
 #[derive(Default)]
 struct Kept {
     engine: OnceLock<Engine>,
     loaded: Mutex<BTreeMap<String, Loaded>>,
+    /// The address of policies that are all compiled in.
+    address: OnceLock<String>,
 }
 
 /// Policies that are ready to be asked, in the order in which they are asked. What is built in
@@ -118,6 +120,13 @@ impl Policies {
 
     /// What the hash of a configuration covers: which policies, their texts and options.
     pub(crate) fn address(&self) -> String {
+        match self.named.iter().all(PolicyRef::is_embedded) {
+            true => self.kept.address.get_or_init(|| self.address_now()).clone(),
+            false => self.address_now(),
+        }
+    }
+
+    fn address_now(&self) -> String {
         let own = self.own.iter().map(|policy| format!("{}\n", policy.name()));
         let named = self.named.iter().map(|policy| {
             let content = policy.content().unwrap_or_else(|error| error.to_string());

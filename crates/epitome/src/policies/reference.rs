@@ -76,6 +76,12 @@ impl PolicyRef {
         content(&self.placed.found)
     }
 
+    /// Whether it is compiled in, with all that it may share with others.
+    pub(crate) fn is_embedded(&self) -> bool {
+        let Found { files, libraries, .. } = &self.placed.found;
+        libraries.iter().chain([files]).all(|source| source.folder().is_none())
+    }
+
     /// What is loaded.
     pub(crate) fn found(&self) -> &Found {
         &self.placed.found
