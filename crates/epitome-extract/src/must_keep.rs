@@ -90,7 +90,7 @@ fn spoken<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// A name for so many bytes of text; more make the table grow.
-const BYTES_OF_NAME: usize = 16;
+const BYTES_OF_NAME: usize = 12;
 
 /// Every name in a conversation.
 struct Names<'t>(FxHashMap<&'t str, Name>);
@@ -114,6 +114,12 @@ impl Name {
     }
 }
 
+/// Whether mentions of a kind may be facts.
+fn is_fact(kind: RefKind) -> bool {
+    use RefKind::{Error, File, Id, Ident, Path};
+    matches!(kind, Path | File | Error | Ident | Id)
+}
+
 impl<'t> Names<'t> {
     /// None yet, with room for those of texts of so many bytes.
     fn of_texts(bytes: usize) -> Self {
@@ -122,7 +128,9 @@ impl<'t> Names<'t> {
 
     /// Reads a text of an entry; only what is talk has facts.
     fn read(&mut self, text: &'t str, place: u32, is_talk: bool, stays: bool) {
-        for mention in refs::mentions(text) {
+        // Of what left, only what may be a fact counts.
+        let counts = |kind| stays || is_talk && is_fact(kind);
+        for mention in refs::mentions(text).into_iter().filter(|mention| counts(mention.kind)) {
             let name = self.0.entry(mention.canonical(text)).or_default();
             name.held |= stays;
             match mention.kind {
