@@ -7,9 +7,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
-use epitome_kernel::types::{Entry, EntryId, MustKeep, Passage, Role};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
 use crate::refs::{self, RefKind};
@@ -17,9 +18,10 @@ use crate::refs::{self, RefKind};
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
 /// others a search finds in the passages that left.
 pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> MustKeep {
-    let places: FxHashMap<EntryId, usize> =
-        entries.iter().enumerate().map(|(place, entry)| (entry.id, place)).collect();
-    let place = |entry: &Entry| places.get(&entry.id).copied();
+    // A prompt numbers its entries anew.
+    let places: FxHashMap<u64, usize> =
+        (0..).zip(entries).map(|(place, entry)| (fingerprint(entry), place)).collect();
+    let place = |entry: &Entry| places.get(&fingerprint(entry)).copied();
     let as_said = |entry: &Entry| place(entry).filter(|at| entries[*at].parts == entry.parts);
     let mut stays = vec![false; entries.len()];
     let mut made = Vec::new();
@@ -48,6 +50,18 @@ pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> Mus
     out.constraints = [kept, ordered.len() as u32];
     out.recallable += recallable;
     out
+}
+
+/// A hash of the texts of an entry: those with another one say something else.
+fn fingerprint(entry: &Entry) -> u64 {
+    let mut hasher = FxHasher::default();
+    for part in &entry.parts {
+        match &part.body {
+            Body::Call(call) => (&call.tool, &call.arguments).hash(&mut hasher),
+            _ => part.text().hash(&mut hasher),
+        }
+    }
+    hasher.finish()
 }
 
 /// How many of these sentences stand in the prompt, and how many of the others in what left. Beside
@@ -183,7 +197,7 @@ impl<'t> Names<'t> {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::{Body, Part, Speaker};
+    use epitome_kernel::types::{EntryId, Part, Speaker};
     use epitome_testkit::conversation;
     use proptest::prelude::*;
 
