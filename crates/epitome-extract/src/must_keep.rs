@@ -64,13 +64,12 @@ fn fingerprint(entry: &Entry) -> u64 {
     hasher.finish()
 }
 
-/// How many of these sentences stand in the prompt, and how many of the others in what left. Beside
-/// each is the place that it comes from, with its texts where they stand in the prompt.
-fn sentences(
-    ordered: &BTreeMap<String, (usize, Option<&[Cow<'_, str>]>)>,
-    prompt: &[&Entry],
-    left: &[Passage],
-) -> [u32; 2] {
+/// Sentences that order something, each with the place that it comes from, and that one's texts
+/// where they stand in the prompt.
+type Ordered<'a> = BTreeMap<String, (usize, Option<&'a [Cow<'a, str>]>)>;
+
+/// How many of these sentences stand in the prompt, and how many of the others in what left.
+fn sentences(ordered: &Ordered<'_>, prompt: &[&Entry], left: &[Passage]) -> [u32; 2] {
     let mut heard: FxHashMap<usize, String> = FxHashMap::default();
     let mut lost: Vec<String> = Vec::new();
     for (sentence, (place, from)) in ordered {

@@ -1,6 +1,7 @@
 //! What a mark costs: SPEC 5.7's conversation of 100 messages of 500 tokens comes for the first
 //! time, with its mark in it and without; and it goes on turn by turn, and the last exchange is the
 //! mark, or is not.
+#![allow(missing_docs, clippy::expect_used, reason = "a benchmark")]
 
 use std::hint::black_box;
 use std::path::Path;
@@ -89,9 +90,10 @@ fn next(bencher: &mut Bencher<'_>, journal: impl Fn() -> Arc<dyn Archive>, reque
     );
 }
 
+type Journal<'a> = &'a dyn Fn() -> Arc<dyn Archive>;
+
 fn bench(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");
-    type Journal<'a> = &'a dyn Fn() -> Arc<dyn Archive>;
     let stores: [(&str, Journal<'_>); 2] =
         [("memory", &memory), ("sqlite", &|| sqlite(folder.path()))];
     for (store, journal) in stores {
