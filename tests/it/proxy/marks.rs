@@ -150,3 +150,20 @@ fn augments_that_are_active_stand_whole_behind_what_a_mark_took_out() {
     assert_eq!(talk(&sent).iter().filter(|said| said.contains(text)).count(), 1);
     assert!(sent[..mark].iter().all(|item| !has_tools(item)));
 }
+
+#[test]
+fn notes_that_stood_behind_results_stay_and_are_taken() {
+    let serving = Serving::start(script(), &ARGS);
+    let mut agent = agent(Api::Anthropic, true);
+    let mut notes = 0;
+    while agent.round(&serving) {
+        agent.messages().push(json!({"role": "system", "content": "Be brief."}));
+        notes += 1;
+    }
+    let sent = history(Api::Anthropic, &serving);
+    let mark = place_of_mark(&sent);
+    assert!(sent[..mark].iter().all(|item| !has_tools(item)), "{sent:#?}");
+    assert_eq!(talk(&sent).iter().filter(|said| said.contains("Be brief.")).count(), notes);
+    assert!(sent[..mark].iter().all(|item| item["role"] != "system"));
+    assert!(sent[mark..].iter().any(|item| item["role"] == "system"));
+}

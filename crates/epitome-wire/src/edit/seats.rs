@@ -11,12 +11,11 @@ use epitome_types::{Body, Role};
 
 use super::changes::Changes;
 use super::order::Slot;
+use super::patch::{Item, Patch, list};
 use crate::json::{Cursor, Span};
 use crate::site::Site;
 use crate::speaker::reminder;
 use crate::{Document, Format};
-
-use super::patch::{Item, Patch, list};
 
 /// Notes the messages that are said by the user's side, and gives their places.
 pub(super) fn reseat(
