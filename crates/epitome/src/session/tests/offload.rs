@@ -89,8 +89,11 @@ proptest! {
         prop_assert!(after.bytes == prompt.bytes);
         prop_assert_eq!(read(other.path(), &after), read(folder.path(), &prompt));
         prop_assert_eq!(remove_offloaded(&workspace, "b"), Ok(0));
+        // A result that was cut again is named anew; what it was named at first is there as well.
         let all = named(&String::from_utf8_lossy(&prompt.bytes)).len();
-        prop_assert_eq!(remove_offloaded(&workspace, "a"), Ok(all as u32));
+        let removed = remove_offloaded(&workspace, "a").unwrap();
+        prop_assert!(removed >= all as u32, "{} of {}", removed, all);
+        prop_assert_eq!(remove_offloaded(&workspace, "a"), Ok(0));
     }
 
     #[test]
