@@ -141,8 +141,11 @@ fn is_abbreviation(text: &str) -> bool {
 fn at_most(text: &str, most: usize) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
-    while crate::words::words(rest).nth(most).is_some() {
-        let cut = cut_point(rest, most);
+    loop {
+        let mut starts = crate::words::words(rest).map(|word| word.start);
+        let half = starts.nth(most / 2).unwrap_or_default();
+        let Some(limit) = starts.nth(most - most / 2 - 1) else { break };
+        let cut = cut_point(rest, half, limit);
         if cut == 0 || cut >= rest.len() {
             break;
         }
@@ -155,9 +158,8 @@ fn at_most(text: &str, most: usize) -> Vec<&str> {
     out
 }
 
-fn cut_point(text: &str, most: usize) -> usize {
-    let limit = crate::words::words(text).nth(most).map_or(text.len(), |range| range.start);
-    let half = crate::words::words(text).nth(most / 2).map_or(0, |range| range.start);
+/// Where a text is cut before `limit`: behind the last clause past `half`, else at a space.
+fn cut_point(text: &str, half: usize, limit: usize) -> usize {
     let head = &text[..limit];
     let clause = head[half..].rfind([',', ';', '|', ')', '}']).map(|at| half + at + 1);
     clause.or_else(|| head.rfind(' ')).unwrap_or(limit)

@@ -346,7 +346,11 @@ mod tests {
             "{level = 'sfot'}",
             "`level = \"sfot\"`: no such word; did you mean `soft`?",
         );
-        check("trigger", "{target = 1}", "`{...}`: `level` is missing: expected `soft`, `hard` or `asked`");
+        check(
+            "trigger",
+            "{target = 1}",
+            "`{...}`: `level` is missing: expected `soft`, `hard` or `asked`",
+        );
         check(
             "trigger",
             "'soft'",

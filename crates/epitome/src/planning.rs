@@ -284,10 +284,8 @@ pub(crate) async fn shaped(
         texts.label_short.clone_from(&text);
         texts.label = text;
     }
-    for (part, slot) in [
-        (Wording::Reference, &mut texts.marker),
-        (Wording::Stub, &mut texts.stub),
-    ] {
+    for (part, slot) in [(Wording::Reference, &mut texts.marker), (Wording::Stub, &mut texts.stub)]
+    {
         if let Some(text) = worded(part, back, council, common).await {
             *slot = text;
         }

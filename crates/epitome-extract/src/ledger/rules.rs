@@ -15,6 +15,9 @@ use crate::{directive, supersede};
 /// A longer sentence (in bytes) is no rule but a description.
 const LONG: usize = 600;
 
+/// A shorter sentence (in bytes) may be no more than a greeting.
+const GREETING: usize = 16;
+
 /// What people said that binds, and what they asked for.
 pub(super) struct Orders {
     /// Rules that stand: each once, oldest first.
@@ -32,7 +35,10 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
         true => Kind::Rule,
         false => kind(&unit.text, &marks),
     };
-    let kinds: Vec<Kind> = typed.iter().zip(&units).map(read).collect();
+    let mut kinds: Vec<Kind> = typed.iter().zip(&units).map(read).collect();
+    if let Some(task) = task(&units, &kinds) {
+        kinds[task] = Kind::Request;
+    }
     let rules: Vec<bool> = kinds.iter().map(|kind| *kind == Kind::Rule).collect();
     let stale = if rules.contains(&true) {
         let mut stale = supersede::superseded_of(&units, &[], |unit| rules[unit]);
@@ -54,6 +60,19 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
         }
     }
     out
+}
+
+/// The sentence that a conversation begins its task with, where its first message asks for nothing
+/// in so many words: the first that is no rule and more than a greeting.
+fn task(units: &[Unit], kinds: &[Kind]) -> Option<usize> {
+    let first = units.first()?.entry;
+    let opening = || (0..units.len()).take_while(|&unit| units[unit].entry == first);
+    let asks = opening().any(|unit| kinds[unit] == Kind::Request);
+    let says = |unit: &usize| {
+        let text = &units[*unit].text;
+        kinds[*unit] == Kind::Talk && text.len() > GREETING && text.len() <= LONG
+    };
+    if asks { None } else { opening().find(says) }
 }
 
 /// What a sentence of a person is.
@@ -189,6 +208,19 @@ mod tests {
             &["잠금 파일은 수정하지 마세요."],
             &["파서를 작성해 주세요."],
         );
+    }
+
+    #[test]
+    fn the_task_is_what_the_conversation_opens_with() {
+        check(
+            &[
+                "Hi there! Find out why the deployment fails. Keep port 8443.",
+                "The logs are there.",
+            ],
+            &["Keep port 8443."],
+            &["Find out why the deployment fails."],
+        );
+        check(&["It is slow. Write a bench.", "Ok."], &[], &["Write a bench."]);
     }
 
     #[test]

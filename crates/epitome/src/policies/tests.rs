@@ -107,7 +107,10 @@ fn policies_are_found_whether_or_not_a_profile_asks_them() {
     let text = "profile.team.policies = [\"base\"]";
     let listed = config(&folder, text).unwrap();
     let all: Vec<_> = listed.policies().iter().map(|one| one.name().to_owned()).collect();
-    assert_eq!(all, ["default", "early", "none", "ollm", "staged", "truncate", "watermark", "base", "team"]);
+    assert_eq!(
+        all,
+        ["default", "early", "none", "ollm", "staged", "truncate", "watermark", "base", "team"]
+    );
     assert_eq!(listed.policies()[8].extends().as_deref(), Some("ollm"));
     assert_eq!(names(&listed.profile_of_policy("team").unwrap()), ["team", "ollm"]);
     assert_eq!(names(&listed.profile_of_policy("default").unwrap()), ["default"]);
