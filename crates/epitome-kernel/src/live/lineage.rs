@@ -212,20 +212,20 @@ impl Runs<'_> {
 }
 
 /// The record of a plan over a whole history. It covers at least what its parent covered, so that
-/// the newest epoch is the one that reaches furthest; and the message for whose sake it is made,
-/// where there is one, so that it is in force only where that was said.
+/// the newest epoch is the one that reaches furthest; and the messages for whose sake it is made or
+/// that it tells of, from the first to the last, so that it is in force only where they were said.
 pub fn epoch_of(
     plan: &Plan,
     keys: &[EntryKey],
-    mark: Option<EntryId>,
+    tells: Option<[EntryId; 2]>,
     parent: Option<&InForce<'_, '_>>,
     number: u32,
     cause: Cause,
 ) -> Option<Epoch> {
     let touched = touched(plan);
     let (mut start, mut end) = (touched.first()?.index(), touched.last()?.index() + 1);
-    if let Some(mark) = mark {
-        end = end.max(mark.index() + 1);
+    if let Some([first, last]) = tells {
+        (start, end) = (start.min(first.index()), end.max(last.index() + 1));
     }
     if let Some(parent) = parent {
         start = start.min(parent.start);

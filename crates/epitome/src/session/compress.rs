@@ -23,6 +23,7 @@ use super::ground::{Ground, Whole};
 use super::mark::Moved;
 use super::state::State;
 use super::tail::Tail;
+use super::work;
 use crate::Error;
 use crate::council::Council;
 use crate::facts::{ThreadTexts, answered, columns};
@@ -129,7 +130,8 @@ impl Session {
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
-        let stated = self.stated(ground, &planning, &orders, chosen).await;
+        let older = work::older(ground, &planning, options.keep_recent_share);
+        let stated = self.stated(ground, &planning, &orders, chosen, older).await;
         let stated = stated.into_iter().map(|state| CompressOptions { state, ..options.clone() });
         let stated: Vec<_> = stated.collect();
         let mut planned = Planned::Skipped(Skip::NotNeeded);
@@ -152,7 +154,10 @@ impl Session {
             Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
                 None => {
                     let mark = moved.as_ref().map(|(moved, _)| moved.place());
-                    let epoch = self.epoch(&compressed, mark, ground, whole, due);
+                    let told = work::told(&compressed.plan, ground.tail.came, older);
+                    let tells = [mark.map(|mark| [mark; 2]), told].into_iter().flatten();
+                    let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
+                    let epoch = self.epoch(&compressed, tells, ground, whole, due);
                     let Some(epoch) = epoch else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let views = [whole.view(), &compressed.view];
@@ -271,14 +276,14 @@ impl Session {
     fn epoch(
         &self,
         compressed: &Compressed<'_>,
-        mark: Option<EntryId>,
+        tells: Option<[EntryId; 2]>,
         ground: &Ground<'_, '_>,
         whole: &Whole<'_, '_>,
         due: Due,
     ) -> Option<Epoch> {
         let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
         let keys = &ground.incoming.keys;
-        epoch_of(&compressed.plan, keys, mark, in_force, number, due.cause)
+        epoch_of(&compressed.plan, keys, tells, in_force, number, due.cause)
     }
 
     fn proposal(

@@ -9,7 +9,7 @@ use epitome_extract::ledger::Headings;
 use epitome_kernel::types::Goals;
 use epitome_kernel::types::hook::{Order, Orders, Wording};
 use epitome_kernel::{Gauge, Measure, goals};
-use epitome_types::{Body, Entry, EntryId, Op, Plan};
+use epitome_types::{Body, Entry, EntryId, Op, Plan, Role};
 use epitome_workspace::augments::{Active, Augment};
 
 use super::Session;
@@ -24,7 +24,7 @@ pub(crate) struct Work<'a> {
     pub(crate) label: &'a str,
     pub(crate) goals: &'a Goals,
     pub(crate) active: &'a Active<'a>,
-    /// The whole conversation, where any of its talk leaves the prompt.
+    /// The messages that are told of: those before the newest, where any talk leaves the prompt.
     pub(crate) talk: Option<&'a [Entry]>,
     /// The size that the prompt is to come to, in tokens.
     pub(crate) target: u64,
@@ -56,7 +56,8 @@ impl Work<'_> {
     fn ledger(&self) -> String {
         let most = self.options.most.min(self.share(self.options.share));
         let Some(talk) = self.talk.filter(|_| most > 0) else { return String::new() };
-        let ledger = Ledger::of(&talk.iter().collect::<Vec<_>>());
+        // Whether a question is still open, the newest messages tell.
+        let ledger = Ledger { awaiting: None, ..Ledger::of(&talk.iter().collect::<Vec<_>>()) };
         ledger.render(most, &self.gauge, Headings::of(ledger.language))
     }
 
@@ -99,13 +100,15 @@ impl Work<'_> {
 
 impl Session {
     /// The texts that state the work in the epoch that is planned, the most telling first. `chosen`
-    /// are the names of the augments that the user and the agent chose.
+    /// are the names of the augments that the user and the agent chose; the first `older` messages
+    /// are told of.
     pub(crate) async fn stated(
         &self,
         ground: &Ground<'_, '_>,
         planning: &Planning<'_, '_>,
         orders: &Orders,
         chosen: &[String],
+        older: usize,
     ) -> Vec<Option<String>> {
         let options = &self.settings.profile.options.state;
         let (council, common) = (planning.council, planning.common);
@@ -117,12 +120,33 @@ impl Session {
             goals: &planning.goals,
             active: &library.active(chosen),
             talk: takes_talk(ground.tail.came, &planning.standing, orders)
-                .then_some(ground.tail.came),
+                .then_some(&ground.tail.came[..older]),
             target: planning.target,
             gauge: *ground.tail.tokens.gauge(),
         };
         work.texts()
     }
+}
+
+/// How many messages stand before the newest, which stay as they are: those say for themselves what
+/// they say, and a client may still change them.
+pub(crate) fn older(ground: &Ground<'_, '_>, planning: &Planning<'_, '_>, share: f64) -> usize {
+    let room = (planning.target as f64 * share) as u64;
+    let room = planning.budgets.keep_recent.unwrap_or(room);
+    let mut taken = 0;
+    let newest = ground.tail.came.iter().rev().take_while(|entry| {
+        taken += ground.tail.tokens.entry(entry.id);
+        taken <= room
+    });
+    ground.tail.came.len() - newest.count()
+}
+
+/// The messages that a plan's state of the work tells of, from the first that is no system prompt.
+pub(crate) fn told(plan: &Plan, came: &[Entry], older: usize) -> Option<[EntryId; 2]> {
+    let states = plan.ops.iter().any(|op| matches!(op, Op::State { .. }));
+    let mut said = came[..older].iter().filter(|entry| entry.role != Role::System);
+    let first = said.next().filter(|_| states)?;
+    Some([first.id, said.next_back().unwrap_or(first).id])
 }
 
 /// An augment as the model reads it.
