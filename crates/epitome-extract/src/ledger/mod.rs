@@ -64,8 +64,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of a conversation, oldest entry first. It must be the whole of it: its end tells
-    /// what is open.
+    /// The ledger of a conversation, oldest entry first. Whether a question is open only the end of
+    /// the whole tells: of a beginning alone, `awaiting` says nothing.
     pub fn of(entries: &[&Entry]) -> Self {
         let typed = typed::sentences(entries);
         let language = Language::of(typed.iter().map(|sentence| sentence.text));

@@ -59,7 +59,7 @@ impl Session {
         Ok(all && shared == SPOKEN)
     }
 
-    /// Whether nobody has this name yet; then it is this session's as soon as it is recorded.
+    /// Whether nobody has this name yet; whoever records it first has it from then on.
     fn claims(&mut self, name: &str) -> Result<bool, Error> {
         if self.claim.as_ref().is_some_and(|claim| claim.is_of(name)) {
             return Ok(true);
