@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-lua", &["epitome-kernel", "epitome-types"]),
     ("epitome-mcp", &["epitome"]),
     ("epitome-plan", &["epitome-kernel"]),
+    ("epitome-plugin", &[]),
     ("epitome-proxy", &["epitome", "epitome-mcp", "epitome-types", "epitome-wire"]),
     ("epitome-store", &["epitome-kernel"]),
     ("epitome-wire", &["epitome-types"]),

@@ -1,0 +1,49 @@
+//! Native plugins: what a program says and hears that digests tool results or answers hooks.
+//!
+//! An author implements [`Plugin`] and either hands it to a host that is written in Rust, or calls
+//! [`serve`] in `main` and has a program that any host can start. [`protocol`] is what both sides
+//! say then, one JSON object per line; it has a version of its own. [`text`] is what digests are
+//! made with.
+//!
+//! Invariant: nothing here knows Epitome's nouns or its kernel. A plugin in another language needs
+//! the protocol and nothing else.
+
+pub mod protocol;
+pub mod text;
+
+mod about;
+mod digest;
+mod serve;
+
+pub use about::{About, Setting};
+pub use digest::{Digest, Digested, Failed};
+pub use serve::{serve, serve_over};
+
+use serde_json::Value;
+
+/// A plugin: what it is, and its answers.
+///
+/// Its answers depend on the job alone: the same job gives the same bytes, in every process.
+pub trait Plugin: Send + Sync {
+    /// What it is called and what it provides.
+    fn about(&self) -> About;
+
+    /// A digest of a tool's result in the result's own words; `None` where the result is not of
+    /// the plugin's kind, or where there is nothing to gain.
+    ///
+    /// # Errors
+    ///
+    /// What kept the plugin from an answer. The result then stays as it is, or another digests it.
+    fn digest(&self, _job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        Ok(None)
+    }
+
+    /// The answer to a hook as a policy in Lua would give it, as JSON; `None` for no opinion.
+    ///
+    /// # Errors
+    ///
+    /// What kept the plugin from an answer. The next policy of the chain is asked then.
+    fn hook(&self, _hook: &str, _job: &Value, _options: &Value) -> Result<Option<Value>, Failed> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,77 @@
+//! The loop of a plugin that is a program.
+//!
+//! Invariant: every line from the host gets exactly one line back, and nothing else is written to
+//! standard output. Called in `main` of plugins.
+
+use std::io::{self, BufRead, Write};
+
+use serde_json::Value;
+
+use crate::protocol::{Asked, DigestAnswer, DigestCall, Said};
+use crate::{Digest, Digested, Failed, Plugin};
+
+/// Answers the host on standard input and output until it closes them.
+///
+/// # Errors
+///
+/// Where the host cannot be read or written to any more, or says what is no line of the protocol.
+pub fn serve(plugin: &dyn Plugin) -> io::Result<()> {
+    serve_over(plugin, io::stdin().lock(), io::stdout().lock())
+}
+
+/// The same over any two pipes.
+///
+/// # Errors
+///
+/// See [`serve`].
+pub fn serve_over(
+    plugin: &dyn Plugin,
+    mut from: impl BufRead,
+    mut to: impl Write,
+) -> io::Result<()> {
+    let mut line = String::new();
+    while from.read_line(&mut line)? > 0 {
+        let asked: Asked = serde_json::from_str(&line)?;
+        serde_json::to_writer(&mut to, &answer(plugin, asked))?;
+        to.write_all(b"\n")?;
+        to.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+fn answer(plugin: &dyn Plugin, asked: Asked) -> Said {
+    let (id, answer) = match asked {
+        Asked::Hello { .. } => return Said::Hello { hello: plugin.about().into() },
+        Asked::Digest { id, digest } => (id, digested(plugin, &digest)),
+        Asked::Hook { id, hook, job, options } => (id, plugin.hook(&hook, &job, &options)),
+        Asked::Unknown { id } => (id, Err(Failed::new("it does not know this call"))),
+    };
+    match answer {
+        Ok(ok) => Said::Done { id, ok: ok.unwrap_or_default() },
+        Err(failed) => Said::Failed { id, error: failed.to_string() },
+    }
+}
+
+fn digested(plugin: &dyn Plugin, call: &DigestCall) -> Result<Option<Value>, Failed> {
+    // Sizes in the host's unit, by the share that this text's bytes have in it.
+    let bytes = (call.text.len() as u64).max(1);
+    let measure = |text: &str| (text.len() as u64 * call.tokens.max(1)).div_ceil(bytes);
+    let most = measure_of(call, bytes);
+    let job =
+        Digest::new(&call.text, most, &measure).of(&call.tool, &call.arguments).with(&call.options);
+    let answer = plugin.digest(&job)?;
+    Ok(answer.and_then(|answer| serde_json::to_value(DigestAnswer::from(answer)).ok()))
+}
+
+/// What `most_bytes` come to in the host's unit.
+fn measure_of(call: &DigestCall, bytes: u64) -> u64 {
+    call.most_bytes.saturating_mul(call.tokens.max(1)) / bytes
+}
+
+impl From<Digested> for DigestAnswer {
+    fn from(digested: Digested) -> Self {
+        let left = digested.left.into_iter().map(|span| [span.start, span.end]).collect();
+        Self { text: digested.text, kind: digested.kind.into(), left: Some(left) }
+    }
+}
