@@ -5,6 +5,7 @@
 --- Hooks only; what they decide by stands in the modules of this folder. `job.memo.trimming` says
 --- that the plan in the making is an emergency, for which no model is asked.
 local digests = require("digests")
+local occasion = require("occasion")
 local share = require("numbers").share
 local summary = require("summary")
 local trimming = require("trimming")
@@ -41,12 +42,6 @@ function policy.arrive(job)
   return behind and behind.how == "offload" and behind or { how = "keep" }
 end
 
---- Whether a compression brought too little, and the prompt has hardly grown since.
----@param job TriggerJob
-local function is_resting(job)
-  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
-end
-
 --- Whether so much of the limit is in use that messages are trimmed (SPEC 6.1).
 ---@param job TriggerJob|PlanJob
 local function is_emergency(job)
@@ -61,7 +56,7 @@ function policy.trigger(job)
     return { level = "hard", reason = emergency and "emergency" or "the provider refused it" }
   elseif job.cause == "manual" then
     return { level = "soft", reason = "asked for" }
-  elseif job.tokens.total >= job.budgets.soft and not is_resting(job) then
+  elseif job.tokens.total >= job.budgets.soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "the conversation fills its share of the limit" }
   end
   return false

@@ -39,7 +39,7 @@ end
 --- Decimal fractions have no exact value: 0.7 × 0.7 must not fall short of 0.49.
 ---@param score number
 ---@return number
-function trust.exact(score)
+local function exact(score)
   return math.floor(score * 1e9 + 0.5) / 1e9
 end
 
@@ -58,6 +58,35 @@ function trust.factor(job)
   return trust.row(FACTORS, trust.billions(job)).factor
 end
 
+--- How far it can be relied on, 0 to 1, where so much is left of that after its compressions.
+---@param job Common
+---@param left number 0 to 1
+---@return number
+function trust.score(job, left)
+  local confidence = job.opt.weigh_confidence and job.confidence or 1
+  return exact(trust.factor(job) * left * confidence)
+end
+
+--- What a user should know once a model has been through as many compressions as it bears.
+---@param job Common
+---@param compressions integer
+---@param bears integer
+---@param beside string|nil what else is advised
+---@return string|nil
+function trust.advice(job, compressions, bears, beside)
+  if compressions < bears then
+    return nil
+  end
+  return string.format(
+    "%s has been through %d compressions; for its size no more than %d are advised%s. Go on if it"
+      .. " goes well; start anew at signs of invention; or use a larger model.",
+    job.model.name or "This model",
+    compressions,
+    bears,
+    beside or ""
+  )
+end
+
 --- Level and status line for a score.
 ---@param job StatusJob
 ---@param score number
@@ -70,7 +99,7 @@ function trust.status(job, score, advice)
     thousands(job.tokens.total),
     thousands(job.model.limit),
     grade.sign,
-    math.floor(trust.exact(score * 100)),
+    math.floor(exact(score * 100)),
     job.compressions,
     job.compressions == 1 and "compression" or "compressions"
   )

@@ -1,28 +1,12 @@
 --- The options of `ollm`, with the figures that SPEC 3 gives them. Sizes are tokens, shares 0 to 1.
----@type table<string, Option>
-return {
-  compression_enabled = {
-    type = "boolean",
-    default = true,
-    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked.",
-  },
+local settings = require("settings")
+
+return settings.with({
   compression_strategy = {
     type = "string",
     default = "summarize",
     one_of = { "summarize", "truncate" },
     doc = "What becomes of old exchanges: a checkpoint, or nothing.",
-  },
-  class_strategy = {
-    type = "boolean",
-    default = true,
-    doc = "Whether the size class chooses how hard to compress; if not, every class ages its"
-      .. " checkpoints like class 3.",
-  },
-  sizes = {
-    type = "list",
-    default = {},
-    doc = "The context sizes that the model offers, smallest first; classes are then places in"
-      .. " this list.",
   },
   reserve = {
     type = "integer",
@@ -57,13 +41,6 @@ return {
     min = 0,
     max = 1,
     doc = "Share of the limit from which on it starts over, where nothing less is enough.",
-  },
-  checkpoint_share = {
-    type = "number",
-    default = 0.40,
-    min = 0,
-    max = 1,
-    doc = "The most of the limit, less system prompt and tools, that checkpoints take.",
   },
   preserve_recent = {
     type = "integer",
@@ -114,27 +91,4 @@ return {
     doc = "By what share a prompt must have grown before it is tried again after a compression"
       .. " that brought too little.",
   },
-  snapshots_auto = {
-    type = "boolean",
-    default = true,
-    doc = "Whether a restore point is made before a compression.",
-  },
-  snapshots_threshold = {
-    type = "number",
-    default = 0.80,
-    min = 0,
-    max = 1,
-    doc = "Share of the limit in use from which on one is made.",
-  },
-  model_billions = {
-    type = "number",
-    default = 0,
-    min = 0,
-    doc = "Parameters of the model in billions; 0: its name says.",
-  },
-  weigh_confidence = {
-    type = "boolean",
-    default = false,
-    doc = "Whether reliability falls with the share of facts that summaries have lost.",
-  },
-}
+})

@@ -8,6 +8,7 @@ local ageing = require("ageing")
 local budget = require("budget")
 local classes = require("classes")
 local compression = require("compression")
+local occasion = require("occasion")
 local reliability = require("reliability")
 local share = require("numbers").share
 
@@ -25,12 +26,6 @@ function policy.budgets(job)
   return bounds
 end
 
---- Whether a compression brought too little, and the prompt has hardly grown since.
----@param job TriggerJob
-local function is_resting(job)
-  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
-end
-
 --- What would be due, were compression enabled. Only a request that brings a reply is looked at:
 --- it is the first that is heard after a complete message of the assistant was added. One that is
 --- repeated or amended is not, unless the window forces it. What the provider has cached has no say.
@@ -42,7 +37,7 @@ local function due(job)
     return { level = "hard", reason = alarm or "the provider refused it" }
   elseif job.cause == "manual" then
     return { level = "soft", reason = "asked for" }
-  elseif job.replied and job.tokens.total >= job.budgets.soft and not is_resting(job) then
+  elseif job.replied and job.tokens.total >= job.budgets.soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "the conversation fills its part of the room" }
   end
   return nil
@@ -51,11 +46,7 @@ end
 ---@param job TriggerJob
 ---@return boolean|Due|Passed
 function policy.trigger(job)
-  local found = due(job)
-  if found and not job.opt.compression_enabled then
-    return { skip = "disabled" }
-  end
-  return found or false
+  return occasion.of(job, due(job))
 end
 
 --- The operations and why. An emergency is met in the kernel's own way where this policy's would
@@ -79,11 +70,8 @@ end
 ---@param job PlanJob
 ---@return Orders
 function policy.plan(job)
-  local opt = job.opt
   local ops, reason = orders(job)
-  local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
-  local snapshot = opt.snapshots_auto and (filled or job.cause == "manual")
-  return { ops = ops, reason = reason, snapshot = snapshot }
+  return { ops = ops, reason = reason, snapshot = occasion.is_saved(job) }
 end
 
 ---@param job AgeJob

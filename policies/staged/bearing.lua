@@ -19,8 +19,7 @@ local BEARS = {
 ---@param job Common
 ---@return number
 function bearing.score(job)
-  local confidence = job.opt.weigh_confidence and job.confidence or 1
-  return trust.exact(trust.factor(job) * LEFT ^ job.compressions * confidence)
+  return trust.score(job, LEFT ^ job.compressions)
 end
 
 --- What a user should know after so many compressions, where that is as many as the model bears.
@@ -31,13 +30,7 @@ local function advice(job, compressions)
   local billions = trust.billions(job)
   for _, row in ipairs(BEARS) do
     if billions <= row.up_to then
-      return compressions >= row.compressions and string.format(
-        "%s has been through %d compressions; for its size no more than %d are advised. Go on if it"
-          .. " goes well; start anew at signs of invention; or use a larger model.",
-        job.model.name or "This model",
-        compressions,
-        row.compressions
-      ) or nil
+      return trust.advice(job, compressions, row.compressions)
     end
   end
 end

@@ -1,24 +1,8 @@
 --- The options of `staged`, with the figures that SPEC 4 gives them. Sizes are tokens,
 --- shares 0 to 1.
----@type table<string, Option>
-return {
-  compression_enabled = {
-    type = "boolean",
-    default = true,
-    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked.",
-  },
-  class_strategy = {
-    type = "boolean",
-    default = true,
-    doc = "Whether the size class chooses how hard to compress; if not, every class is compressed"
-      .. " like class 3.",
-  },
-  sizes = {
-    type = "list",
-    default = {},
-    doc = "The context sizes that the model offers, smallest first; classes are then places in"
-      .. " this list.",
-  },
+local settings = require("settings")
+
+return settings.with({
   reserve = {
     type = "integer",
     default = 1000,
@@ -60,13 +44,6 @@ return {
     min = 0,
     max = 1,
     doc = "Share of that room that an emergency comes down to.",
-  },
-  checkpoint_share = {
-    type = "number",
-    default = 0.40,
-    min = 0,
-    max = 1,
-    doc = "The most of the limit, less system prompt and tools, that checkpoints take.",
   },
   keep_messages = {
     type = "integer",
@@ -123,27 +100,4 @@ return {
     doc = "The least share of what must be kept that a model's summary holds, with what is added"
       .. " to it; else it is not taken.",
   },
-  snapshots_auto = {
-    type = "boolean",
-    default = true,
-    doc = "Whether a restore point is made before a compression.",
-  },
-  snapshots_threshold = {
-    type = "number",
-    default = 0.80,
-    min = 0,
-    max = 1,
-    doc = "Share of the limit in use from which on one is made.",
-  },
-  model_billions = {
-    type = "number",
-    default = 0,
-    min = 0,
-    doc = "Parameters of the model in billions; 0: its name says.",
-  },
-  weigh_confidence = {
-    type = "boolean",
-    default = false,
-    doc = "Whether reliability falls with the share of facts that summaries have lost.",
-  },
-}
+})

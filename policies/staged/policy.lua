@@ -12,9 +12,9 @@ local bearing = require("bearing")
 local classes = require("classes")
 local emergency = require("emergency")
 local identification = require("identification")
+local occasion = require("occasion")
 local preparation = require("preparation")
 local room = require("room")
-local share = require("numbers").share
 local summarisation = require("summarisation")
 local validation = require("validation")
 
@@ -30,12 +30,6 @@ function policy.budgets(job)
   return room.bounds(job)
 end
 
---- Whether a compression brought too little, and the prompt has hardly grown since.
----@param job TriggerJob
-local function is_resting(job)
-  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
-end
-
 --- What would be due, were compression enabled.
 ---@param job TriggerJob
 ---@return Due|nil
@@ -46,7 +40,7 @@ local function due(job)
     return { level = "hard", reason = "emergency" }
   elseif job.asked or job.cause == "manual" then
     return { level = "asked", reason = "asked for" }
-  elseif job.tokens.total > job.budgets.soft and not is_resting(job) then
+  elseif job.tokens.total > job.budgets.soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "conversation and checkpoints fill their part of the room" }
   end
   return nil
@@ -55,11 +49,7 @@ end
 ---@param job TriggerJob
 ---@return boolean|Due|Passed
 function policy.trigger(job)
-  local found = due(job)
-  if found and not job.opt.compression_enabled then
-    return { skip = "disabled" }
-  end
-  return found or false
+  return occasion.of(job, due(job))
 end
 
 --- The operations and why.
@@ -81,13 +71,10 @@ end
 ---@param job PlanJob
 ---@return Orders
 function policy.plan(job)
-  local opt = job.opt
   local ops, reason = orders(job)
   job.memo.levels = summarisation.levels(ops)
   ops[#ops + 1] = #ops > 0 and bearing.warning(job) or nil
-  local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
-  local snapshot = opt.snapshots_auto and (filled or job.cause == "manual")
-  return { ops = ops, reason = reason, snapshot = snapshot }
+  return { ops = ops, reason = reason, snapshot = occasion.is_saved(job) }
 end
 
 ---@param job AgeJob
