@@ -41,12 +41,14 @@ mod outgoing;
 mod planning;
 mod policies;
 mod profile;
+mod rack;
 mod recorded;
 mod reported;
 mod request;
 mod session;
 mod single;
 mod target;
+mod trusted;
 mod writer;
 
 pub use builder::Builder;
@@ -79,8 +81,9 @@ pub use journal::{
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
 pub use levers::Levers;
-pub use policies::{Loaded, Origin, PolicyRef};
+pub use policies::{Loaded, PolicyRef};
 pub use profile::Profile;
+pub use rack::Origin;
 pub use session::{
     Clock, Compressions, PatternError, Prompt, Redaction, Session, remove_offloaded, system_time,
 };

@@ -8,7 +8,8 @@ use figment::value::Value;
 use serde_json::{Map, Value as Json};
 
 use super::{Config, ConfigError, Problem, error};
-use crate::policies::{DEFAULT, FILE, Origin, PolicyRef, Stated, extends};
+use crate::policies::{DEFAULT, FILE, PolicyRef, Stated, extends};
+use crate::rack::Origin;
 
 /// A name of a policy, and where it stands.
 pub(super) struct Named {

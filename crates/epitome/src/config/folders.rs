@@ -12,7 +12,8 @@ use super::check::Schema;
 use super::layer::Layer;
 use super::sources::File;
 use super::{ConfigError, Problem, error};
-use crate::policies::{DEFAULT, Origin, Shelf, Shelves};
+use crate::policies::{DEFAULT, Shelves};
+use crate::rack::{Origin, Shelf};
 
 /// The folders, with the one that the layers name. Layers are in the order of the files, behind
 /// what is built in.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use figment::value::Value;
 
 use super::{ConfigError, Problem, files};
-use crate::policies::{Origin, Shelf};
+use crate::rack::{Origin, Shelf};
 
 /// What the name of every variable begins with.
 pub(crate) const PREFIX: &str = "EPITOME_";

@@ -13,7 +13,8 @@ use serde_json::Value as Json;
 use super::check::Schema;
 use super::layer::BUILT_IN;
 use super::{Config, ConfigError, Effective, store};
-use crate::policies::{DEFAULT, Loaded, Origin, PolicyRef};
+use crate::policies::{DEFAULT, Loaded, PolicyRef};
+use crate::rack::Origin;
 
 /// The key of a profile that stands for something else at the top.
 const POLICIES: &str = "policies";

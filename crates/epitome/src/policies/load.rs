@@ -13,7 +13,6 @@ use epitome_lua::{Engine, Limits, LoadCause, LuaPolicy, Reloaded, Trust, Watch, 
 use serde_json::{Map, Value as Json};
 
 use super::reference::PolicyRef;
-use super::trusted::refusal;
 use super::{DEFAULT, FILE, extends};
 use crate::config::{ConfigError, Problem, hint};
 
@@ -176,7 +175,7 @@ impl Policies {
 
     /// Why a policy may not run, with the remedy.
     pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
-        refusal(policy, self.trust.as_ref())
+        policy.brought()?.refusal(self.trust.as_ref())
     }
 
     /// Loads one policy.

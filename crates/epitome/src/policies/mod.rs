@@ -12,7 +12,6 @@ mod shelf;
 mod shipped;
 #[cfg(test)]
 mod tests;
-mod trusted;
 
 pub(crate) use self::extends::extends;
 pub use self::load::Loaded;
@@ -21,5 +20,4 @@ pub use self::reference::PolicyRef;
 pub(crate) use self::reference::Stated;
 #[cfg(test)]
 pub(crate) use self::shelf::LIBRARY;
-pub use self::shelf::Origin;
-pub(crate) use self::shelf::{DEFAULT, FILE, Shelf, Shelves};
+pub(crate) use self::shelf::{DEFAULT, FILE, Shelves};

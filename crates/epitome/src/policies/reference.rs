@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use epitome_lua::Found;
+use epitome_lua::{Found, Source};
 use serde_json::{Map, Value as Json};
 
 use super::content::content;
 use super::extends;
-use super::shelf::{FILE, Origin, Placed};
+use super::shelf::{FILE, Placed};
+use crate::rack::Origin;
+use crate::trusted::Brought;
 
 /// A policy in the chain of a profile.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +93,21 @@ impl PolicyRef {
     /// that it needs to be trusted first.
     pub fn foreign(&self) -> Option<&Path> {
         self.placed.foreign.as_deref()
+    }
+
+    /// What needs to be trusted of it, where it needs to be.
+    pub(crate) fn brought(&self) -> Option<Brought<'_>> {
+        let (shelf, folder) = (self.foreign()?, self.folder()?);
+        let found = self.found();
+        let parts = [&found.files].into_iter().chain(&found.libraries).filter_map(Source::folder);
+        Some(Brought {
+            what: "policy",
+            name: self.name(),
+            place: self.place(),
+            shelf,
+            folder,
+            parts: parts.filter(|part| part.parent() == folder.parent()).collect(),
+        })
     }
 
     /// Whether the profile does not hold without it: it names the policy, while of what a policy

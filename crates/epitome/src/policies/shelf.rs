@@ -1,16 +1,15 @@
 //! Where policies are looked for: the project's folder, the user's, one that the configuration
 //! names, what is shipped.
 //!
-//! Invariant: the first folder that holds a name decides; what is found depends on the value alone,
-//! there is no global state, and nothing is run. Made by the configuration.
+//! Invariant: the first folder that holds a name decides, and nothing is run. Made by the
+//! configuration.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use epitome_lua::{Found, Source};
-use serde::Serialize;
 
 use super::shipped;
+use crate::rack::{Origin, Rack, Shelf};
 
 /// The folder of shared modules, which is no policy.
 pub(crate) const LIBRARY: &str = "lib";
@@ -20,45 +19,6 @@ pub(crate) const DEFAULT: &str = "default";
 
 /// The file that makes a folder a policy.
 pub(crate) const FILE: &str = "policy.lua";
-
-/// Where a policy is from, in the order in which one is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// A folder that the host named for this policy alone.
-    Given,
-    /// `.epitome/policies` of a project.
-    Project,
-    /// The user's own folder, or one that the host added.
-    User,
-    /// The folder that the configuration names.
-    Config,
-    /// The program.
-    Shipped,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Given => "given",
-            Self::Project => "project",
-            Self::User => "user",
-            Self::Config => "config",
-            Self::Shipped => "shipped",
-        })
-    }
-}
-
-/// A folder of policies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shelf {
-    pub(crate) folder: PathBuf,
-    pub(crate) origin: Origin,
-    /// Whether somebody else may have put policies here, so that they need to be trusted first.
-    pub(crate) foreign: bool,
-    /// The only policy in it that is looked at; all are where none is named.
-    pub(crate) only: Option<String>,
-}
 
 /// A policy, where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,23 +30,18 @@ pub(crate) struct Placed {
 }
 
 /// All folders of policies.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shelves {
-    shelves: Vec<Shelf>,
-    /// Whether only what is shipped may run.
-    shipped_only: bool,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Shelves(Rack);
 
 impl Shelves {
-    pub(crate) fn new(mut shelves: Vec<Shelf>, shipped_only: bool) -> Self {
-        shelves.sort_by_key(|shelf| shelf.origin);
-        Self { shelves, shipped_only }
+    pub(crate) fn new(shelves: Vec<Shelf>, shipped_only: bool) -> Self {
+        Self(Rack::new(shelves, FILE, shipped_only))
     }
 
     /// The policy of a name that may be asked for.
     pub(crate) fn find(&self, name: &str) -> Option<Placed> {
-        let shelves = if self.shipped_only { &[] } else { &*self.shelves };
-        on(shelves, name).or_else(|| {
+        let own = self.0.find(name).filter(|_| name != LIBRARY);
+        own.map(|shelf| placed(shelf, name)).or_else(|| {
             let files = shipped::folder(name)?;
             let is_policy = files.read(FILE).is_ok_and(|text| text.is_some());
             let libraries = library(None);
@@ -97,7 +52,7 @@ impl Shelves {
 
     /// A policy of this name that may not be asked for, since only what is shipped may.
     pub(crate) fn barred(&self, name: &str) -> Option<Placed> {
-        if self.shipped_only { on(&self.shelves, name) } else { None }
+        self.0.barred(name).map(|shelf| placed(shelf, name))
     }
 
     /// Whether there is a policy of this name, whether or not it may be asked for.
@@ -107,57 +62,27 @@ impl Shelves {
 
     /// The folders of policies that need to be trusted.
     pub(crate) fn foreign(&self) -> impl Iterator<Item = &Path> {
-        let foreign = self.shelves.iter().filter(|shelf| shelf.foreign && shelf.only.is_none());
-        foreign.map(|shelf| &*shelf.folder)
+        self.0.foreign()
     }
 
     /// The names of all policies, each once.
     pub(crate) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = shipped::folders().map(str::to_owned).collect();
-        for shelf in &self.shelves {
-            let mut here: Vec<_> = std::fs::read_dir(&shelf.folder)
-                .into_iter()
-                .flatten()
-                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-                .collect();
-            here.sort();
-            names.extend(here);
-        }
-        let mut known = std::collections::BTreeSet::new();
-        names.retain(|name| known.insert(name.clone()) && self.knows(name));
+        let mut names = self.0.names(shipped::folders());
+        names.retain(|name| self.knows(name));
         names
     }
 }
 
-/// The first policy of a name on some shelves.
-fn on(shelves: &[Shelf], name: &str) -> Option<Placed> {
-    let shelf = shelves.iter().find(|shelf| shelf.holds(name))?;
-    let files = Source::Folder(shelf.folder.join(name));
+/// A policy that stands on a shelf.
+fn placed(shelf: &Shelf, name: &str) -> Placed {
+    let files = Source::Folder(shelf.place(name));
     let libraries = library(Some(&shelf.folder));
     let found = Found { name: name.to_owned(), files, libraries };
-    // Of a policy that is given by itself, what stands beside it is not asked about.
-    let whole =
-        shelf.only.as_ref().map_or_else(|| shelf.folder.clone(), |only| shelf.folder.join(only));
-    let foreign = shelf.foreign.then_some(whole);
-    Some(Placed { found, origin: shelf.origin, foreign })
+    Placed { found, origin: shelf.origin, foreign: shelf.trusted_whole() }
 }
 
 /// Where shared modules are looked for: beside the policy, then among what is shipped.
 fn library(shelf: Option<&Path>) -> Vec<Source> {
     let beside = shelf.map(|folder| folder.join(LIBRARY)).filter(|folder| folder.is_dir());
     beside.map(Source::Folder).into_iter().chain(shipped::folder(LIBRARY)).collect()
-}
-
-impl Shelf {
-    fn holds(&self, name: &str) -> bool {
-        let is_looked_at = self.only.as_deref().is_none_or(|only| only == name);
-        is_looked_at && is_name(name) && self.folder.join(name).join(FILE).is_file()
-    }
-}
-
-/// Whether a policy may be called so: letters, digits, `-` and `_`, as one can write them in Lua,
-/// TOML and a path alike.
-pub(crate) fn is_name(name: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    !name.is_empty() && name != LIBRARY && name.chars().all(plain)
 }

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{Config, ConfigError, Sources};
 use crate::profile::Profile;
+use crate::rack::Origin;
 
 /// A policy that only says what it extends.
 const TEAM: &str = "--- @api 1\nlocal team = {}\nteam.extends = \"ollm\"\nreturn team\n";
