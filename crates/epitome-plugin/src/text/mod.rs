@@ -5,5 +5,6 @@
 
 pub mod kind;
 pub mod outline;
+pub mod rows;
 pub mod shape;
 pub mod tape;

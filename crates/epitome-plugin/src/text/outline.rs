@@ -30,6 +30,15 @@ pub struct Item<'a> {
     pub whole: bool,
 }
 
+/// Up to which size a digest says enough that items of `rank` and above are not needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Cap {
+    /// The lowest rank that it is about.
+    pub rank: u32,
+    /// The size, by the measure of the job.
+    pub most: u64,
+}
+
 /// What a digest is chosen from.
 #[derive(Debug)]
 pub struct Outline<'a> {
@@ -37,11 +46,8 @@ pub struct Outline<'a> {
     pub head: String,
     /// The items, in the order of the original.
     pub items: Vec<Item<'a>>,
-    /// Items of this rank and above are like others that are shown: they only fill a digest up to
-    /// where it says enough.
-    pub like: u32,
-    /// What is enough, by the measure of the job.
-    pub enough: u64,
+    /// Up to where items of high ranks may fill the digest; all others may up to the job's most.
+    pub caps: Vec<Cap>,
     /// What the items are, for the note of a gap (`lines`); none where items count others.
     pub noun: Option<&'static str>,
     /// Whether there is no digest unless all items of rank 0 are shown.
@@ -78,6 +84,18 @@ impl Outline<'_> {
         Some(Digested { text, kind: kind.into(), left: passages(job.text, left) })
     }
 
+    /// All items, where they fit in `most`.
+    pub fn all(&self, job: &Digest<'_>, most: u64) -> Option<String> {
+        let text = self.render(&vec![true; self.items.len()], &[], false);
+        (!self.items.is_empty() && job.size(&text) <= most).then_some(text)
+    }
+
+    /// Up to where items of a rank may fill the digest.
+    fn cap(&self, rank: u32, most: u64) -> u64 {
+        let caps = self.caps.iter().filter(|cap| cap.rank <= rank);
+        caps.map(|cap| cap.most).fold(most, u64::min)
+    }
+
     /// The items of each kind, by its first one; empty for all other places.
     fn kinds(&self) -> Vec<Vec<usize>> {
         let mut kinds = vec![Vec::new(); self.items.len()];
@@ -95,7 +113,7 @@ impl Outline<'_> {
         let size = |text: &str| job.size(text);
         let head = size(&self.head);
         let newline = size("\n");
-        if head + sizes.iter().sum::<u64>() <= most {
+        if head + sizes.iter().sum::<u64>() <= self.cap(u32::MAX, most) {
             return (!sizes.is_empty()).then(|| vec![true; sizes.len()]);
         }
         let gap = self.noun.map_or(0, |_| size(GAP));
@@ -106,7 +124,7 @@ impl Outline<'_> {
         let mut shown = vec![false; self.items.len()];
         for index in order {
             let rank = self.items[index].rank;
-            let most = if rank < self.like { most } else { most.min(self.enough) };
+            let most = self.cap(rank, most);
             let hidden = |at: Option<usize>| at.and_then(|at| shown.get(at)) == Some(&false);
             // A gap closes where its last item is shown, and falls in two around one in its midst.
             let sides =
@@ -143,8 +161,10 @@ impl Outline<'_> {
             self.note(&mut gap, &mut out);
             out.push('\n');
             out.push_str(&item.text);
-            let like: Vec<usize> = kinds[index]
-                .iter()
+            let like: Vec<usize> = kinds
+                .get(index)
+                .into_iter()
+                .flatten()
                 .copied()
                 .filter(|other| *other == index || !shown[*other])
                 .collect();
@@ -232,6 +252,11 @@ pub fn number(count: usize) -> String {
     out
 }
 
+/// A share of a size.
+pub fn share(size: u64, share: f64) -> u64 {
+    (size as f64 * share) as u64
+}
+
 /// Ranks places so that the first ranks lie evenly spread over all of them.
 pub fn spread(place: usize) -> u32 {
     usize::BITS - (place + 1).trailing_zeros()
@@ -256,8 +281,7 @@ mod tests {
         let size = |text: &str| text.chars().count() as u64;
         let job = Digest::new(&text, most, &size);
         let head = "[… head]".into();
-        let outline =
-            Outline { head, items, like: u32::MAX, enough: 0, noun: Some("lines"), must: false };
+        let outline = Outline { head, items, caps: Vec::new(), noun: Some("lines"), must: false };
         let found = outline.fill(&job, "log").map(|digested| digested.text);
         assert_eq!(found.as_deref(), expected);
         assert!(found.is_none_or(|found| found.chars().count() as u64 <= most));
