@@ -18,11 +18,16 @@
 ---@field verify? fun(job: VerifyJob): boolean|Rejected|Seconded|Asking|nil Whether a model's summary is good enough.
 ---@field render? fun(job: RenderJob): Render|Asking|nil How a text that Epitome writes into the prompt is worded.
 ---@field status? fun(job: StatusJob): Status|Asking|nil How far the conversation can be relied on.
----@field on_event? fun(job: EventJob): nil Takes note of something that happened; the answer says nothing.
+---@field on_event? fun(job: EventJob): Noted|Asking|nil Takes note of something that happened. It reaches every policy.
 
 --- Asks a model before the hook answers.
 ---@class Asking
 ---@field ask Ask What it is asked.
+
+--- A call of a tool.
+---@class Action
+---@field tool string The tool.
+---@field arguments string The arguments, as JSON text.
 
 --- Which checkpoints to write anew, smaller, in the compression that was just planned.
 ---@class AgeJob: Common
@@ -44,7 +49,7 @@
 --- What becomes of a tool result before it is first sent. The original is always kept.
 ---@class Arrive
 ---@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
----@field with? string The text that takes its place; without one Epitome makes it.
+---@field with? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, a file that holds the original; that only where `job.workspace` is true. A text that names neither id nor file gets a line behind it that does.
 ---@field most? integer The most that a digest or a preview may take.
 
 --- A tool result that was never sent before. It is asked about once.
@@ -114,6 +119,7 @@
 ---@field names string[][] The tools that they call or answer, in order.
 ---@field key string[] What they are known by, whatever their place: the same text in every history.
 ---@field checkpoint integer[] Places in `checkpoints` of those that stand for them, 0 where none does.
+---@field inputs Input[][] Those of their calls that write or edit files.
 ---@field text fun(self: Columns, place: integer): string? What the message in a place says.
 ---@field head fun(self: Columns, place: integer, lines: integer): string? Its first lines.
 
@@ -127,10 +133,20 @@
 ---@field compressions integer Compressions of this history that are in force.
 ---@field confidence number The share of must-keep facts that is still in the prompt, 0 to 1.
 ---@field now string When the request came, ISO 8601.
+---@field messages integer Messages of the history.
+---@field workspace boolean Whether files can be written in the client's folder: only then may a text name one.
 ---@field seed integer A number that is the same for the same history: what to draw lots with.
 ---@field replies table<string, string> What a model answered to an `ask`, by its id.
 ---@field opt table<string, any> This policy's options.
 ---@field memo table<string, any> This policy's notes on the session: what is in it when the hook answers is there the next time.
+
+--- The messages that a summary stands for, a list for each property. `job.covered:text(i)` and `job.covered:head(i, n)` read what a message says.
+---@class Covered
+---@field count integer How many messages there are.
+---@field role string[] Their roles.
+---@field speaker string[] Who produced them; what a person typed counts before what stands beside it.
+---@field text fun(self: Covered, place: integer): string? What the message in a place of these lists says.
+---@field head fun(self: Covered, place: integer, lines: integer): string? Its first lines.
 
 --- Something that was decided.
 ---@class Decision
@@ -139,6 +155,19 @@
 ---@field locked boolean Whether nothing may change it any longer.
 ---@field kind "plain"|"architecture" What it is about.
 ---@field at string When it was made, ISO 8601.
+
+--- What was done to make the prompt smaller.
+---@class Done
+---@field offloaded Savings Tool results that were put into the store on arrival.
+---@field truncated Savings Calls whose arguments were truncated.
+---@field digested Savings Tool results that were digested on arrival.
+---@field summaries Savings Summaries that were made.
+
+--- An agent that does something else than it is there for.
+---@class Drift
+---@field trigger string What shows it.
+---@field intent string What the conversation is for.
+---@field action string What was done.
 
 --- Takes messages out without a substitute. What they say can be recalled.
 ---@class Drop
@@ -153,6 +182,12 @@
 --- Something that happened.
 ---@class EventJob: Common
 ---@field event any The event: its name in `event`, and what belongs to it.
+
+--- Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a folder, or where it cannot be written, the host is told and the plan is made all the same.
+---@class Export
+---@field name string The file's name, with folders: `archive/talk_full.md`.
+---@field text? string What it says; the whole conversation as Markdown where nothing is given.
+---@field append? boolean Whether it goes behind what the file holds already.
 
 --- Something that a summary should keep.
 ---@class Fact
@@ -202,6 +237,19 @@
 ---@field text string The text; calls of tools and what they return are none.
 ---@field goals Goals The goals so far.
 
+--- Recommends a fresh session to the host.
+---@class Handover
+---@field text? string What that starts from; the newest checkpoint where nothing is given.
+
+--- A call that writes or edits a file.
+---@class Input
+---@field call integer Which of the message's calls it is, counted from 1.
+---@field tool string The tool.
+---@field path string The file, as the call spells it; the first where it names several.
+---@field tokens integer The size of its arguments as they are sent.
+---@field persisted boolean Whether what it wrote is on disk as it was written.
+---@field ok boolean Whether its result is there and is no error.
+
 --- Puts a new message behind another.
 ---@class Insert
 ---@field after integer The message that it follows; the last of its exchange. 0 where it comes first.
@@ -227,18 +275,25 @@
 ---@field limit integer The largest prompt that its provider accepts, in tokens.
 ---@field stated boolean Whether somebody stated that; a guess is aimed at and never enforced.
 
---- Nothing: an event is not answered, only noted.
+--- What is done about an event, beside that it is noted.
 ---@class Noted
+---@field export? Export A file that is written in the client's folder, where there is one.
 
 --- What is done about a new message.
 ---@class Observe
 ---@field warn? string A warning for the host.
+---@field level? "soft"|"gate"|"hard" How far the warning, or the drift, stops the conversation: `soft` unless told otherwise.
+---@field drift? Drift The agent does something else than it is there for; the host is told.
+---@field recall? string What to search all that was said and offloaded for: what is found is brought back into the conversation, marked as excerpts.
+---@field most? integer The most that is brought back, in tokens: 500 unless told otherwise.
 ---@field pin? boolean Whether nothing may touch the message from now on.
 
 --- A message that is new.
 ---@class ObserveJob: Common
 ---@field entry Arriving The message; `job.entry:text()` and `job.entry:head(n)` read it.
----@field intent? string What a person typed last before it.
+---@field actions Action[] The tools that it calls, in order.
+---@field intent? string What the conversation is for: the goal that is worked at, else what a person typed last before it.
+---@field typed? string What a person typed last before it.
 ---@field since_epoch integer Messages since the last compression.
 
 --- An option of a policy, set by `[profile.NAME.options.POLICY]`.
@@ -261,6 +316,12 @@
 --- A compression that would be due, and is not made.
 ---@class Passed
 ---@field skip "not_needed"|"nothing_to_compress"|"not_smaller"|"stalled"|"disabled" Why not; the host is told.
+
+--- Something that made the prompt smaller.
+---@class Past
+---@field at string When, ISO 8601.
+---@field what "compression"|"offload"|"digest"|"truncation" What.
+---@field saved integer Tokens saved.
 
 --- Keeps messages from being touched from now on.
 ---@class PinOrder
@@ -289,6 +350,8 @@
 --- How a model is asked for a summary.
 ---@class PromptJob: Common
 ---@field op "summarize"|"age"|"merge"|"fold_user" What for.
+---@field level? integer How detailed it will be: 3, 2, 1, and 0 for merged.
+---@field covered Covered The messages that it stands for.
 ---@field must_keep string[] What must not be lost.
 ---@field goals Goals What the conversation is for, and what was decided: the prompt states them already.
 ---@field max_tokens integer The most that the summary may take.
@@ -299,7 +362,9 @@
 
 --- The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`, `{tokens}` and `{call}` are filled in.
 ---@class Render
----@field text string The text.
+---@field text? string The text; Epitome's own where nothing is said.
+---@field place? "front" Of `checkpoint`: where they stand; each where the last message stood that it stands for unless told otherwise.
+---@field role? "user"|"assistant" Of `checkpoint`: who says them. The provider's rules come first: where they take no message of the assistant, it is the user, as where nothing is said.
 
 --- How a text that Epitome writes into the prompt is worded.
 ---@class RenderJob: Common
@@ -307,12 +372,13 @@
 ---@field stored boolean Whether the original can be found again; if not, no way back may be named.
 ---@field files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 
---- Puts a shorter text in the place of what a message, or a tool result in it, says.
+--- Puts a shorter text in the place of what a message, a tool result in it, or a call's arguments say.
 ---@class Replace
 ---@field entry integer The message.
----@field how "digest"|"offload"|"mask"|"cut" In which way it is shorter: `digest`, `offload`, `mask` or `cut`.
----@field with? string The new text; without one Epitome makes it, no larger than `target`.
+---@field how "digest"|"offload"|"mask"|"cut"|"truncate_input" In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
+---@field with? string The new text; without one Epitome makes it, no larger than `target`. Of arguments it stands in the place of the longest text among them, and must be given.
 ---@field target? integer The most that it may take.
+---@field call? integer With `truncate_input`: which of the message's calls, counted from 1; the first unless told otherwise.
 
 --- A new wording of a goal.
 ---@class Revision
@@ -322,6 +388,11 @@
 --- Starts over: one checkpoint stands for everything that is not pinned.
 ---@class Rollover
 ---@field target integer The most that it may take.
+
+--- What something came to.
+---@class Savings
+---@field count integer How often it was done.
+---@field saved integer Tokens saved by it, together.
 
 --- A summary that is taken, with something added to it.
 ---@class Seconded
@@ -347,11 +418,15 @@
 ---@field score? number As a share, 0 to 1.
 ---@field text? string The status line.
 ---@field advice? string What the user should do.
+---@field report? string A longer text for the user, as Markdown.
 
 --- How far the conversation can be relied on.
 ---@class StatusJob: Common
 ---@field used number The share of the limit that is in use.
 ---@field budgets Budgets What `budgets` answered.
+---@field report boolean Whether somebody wants to read a report; else none is worth its making.
+---@field history Past[] What made the prompt smaller, the newest 50 in order; where a report is wanted.
+---@field done Done What that came to in all; where a report is wanted.
 
 --- Takes tool calls and their results out; what else the messages say stays, word for word. A message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched stay as they are, and so does what left already.
 ---@class Strip
@@ -385,6 +460,9 @@
 
 --- Whether a model's summary is good enough.
 ---@class VerifyJob: Common
+---@field op "summarize"|"age"|"merge"|"fold_user" What for.
+---@field level? integer How detailed it is: 3, 2, 1, and 0 for merged.
+---@field covered Covered The messages that it stands for.
 ---@field candidate string The summary.
 ---@field must_keep Fact[] What should be in it.
 ---@field tokens integer Its size.
@@ -429,7 +507,13 @@
 ---@class Order.warn: Warn
 ---@field op "warn"
 
----@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.strip|Order.insert|Order.rollover|Order.pin|Order.warn
+---@class Order.export: Export
+---@field op "export"
+
+---@class Order.handover: Handover
+---@field op "handover"
+
+---@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.strip|Order.insert|Order.rollover|Order.pin|Order.warn|Order.export|Order.handover
 
 --- What policies may call.
 ---@class ep

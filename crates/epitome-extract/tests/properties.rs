@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use epitome_extract::{Extractive, Facts};
-use epitome_kernel::types::{Entry, Role, Style, Summary, SummaryKind, Unit};
+use epitome_kernel::types::{Entry, Level, Role, Style, Summary, SummaryKind, Unit};
 use epitome_kernel::{Gauge, Measure, SummaryError, SummaryJob};
 use epitome_testkit::{FixedCounter, conversation};
 use proptest::prelude::*;
@@ -14,6 +14,7 @@ fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, Summar
     let (kept, covered): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.role == Role::System);
     Extractive::default().extract(&SummaryJob {
+        level: Level::Detailed,
         kind: SummaryKind::Checkpoint,
         entries: &covered,
         kept: &kept,

@@ -194,14 +194,14 @@ hooks! {
     /// Which checkpoints are written anew, smaller, in the same compression.
     age Age (AgeJob) -> Vec<Ageing>;
     /// How a model is asked for a summary.
-    prompt Prompt (PromptJob) -> Prompt;
+    prompt Prompt (PromptJob<'a>) -> Prompt;
     /// Whether a model's summary is good enough.
-    verify Verify (VerifyJob) -> Verify;
+    verify Verify (VerifyJob<'a>) -> Verify;
     /// How a text that Epitome writes into the prompt is worded.
     render Render (RenderJob) -> Render;
     /// How far the conversation can be relied on.
     status Status (StatusJob) -> Status;
-    /// Takes note of something that happened; the answer says nothing.
+    /// Takes note of something that happened. It reaches every policy.
     on_event Event (EventJob) -> Noted;
 }
 
@@ -230,6 +230,8 @@ pub struct Chain {
 struct Notes {
     memos: BTreeMap<String, String>,
     errors: Vec<PolicyError>,
+    /// The files that are wanted of events, each with its policy.
+    exports: Vec<(String, Export)>,
     /// Who answered each hook last.
     winners: BTreeMap<&'static str, String>,
 }
@@ -278,6 +280,11 @@ impl Chain {
         std::mem::take(&mut self.notes().errors)
     }
 
+    /// The files that policies wanted of events since this was last called, each with its policy.
+    pub fn take_exports(&self) -> Vec<(String, Export)> {
+        std::mem::take(&mut self.notes().exports)
+    }
+
     fn won(&self, hook: &'static str, policy: &str) {
         self.notes().winners.insert(hook, policy.to_owned());
     }
@@ -312,6 +319,9 @@ impl Rest<'_> {
                 Ok(Some(answer)) if !everybody => {
                     self.chain.won(job.hook(), policy.name());
                     return Ok(Some(answer));
+                }
+                Ok(Some(Answer::Event(Noted { export: Some(export) }))) => {
+                    self.chain.notes().exports.push((policy.name().to_owned(), export));
                 }
                 Ok(_) => {}
                 Err(Halt::Ask(ask)) => {

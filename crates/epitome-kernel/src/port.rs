@@ -7,7 +7,7 @@ use crate::policy::ModelAsk;
 use async_trait::async_trait;
 
 use epitome_types::{
-    Budget, ContentId, Entry, EntryId, Image, Passage, Style, Summary, SummaryKind, Unit,
+    Budget, ContentId, Entry, EntryId, Image, Level, Passage, Style, Summary, SummaryKind, Unit,
 };
 
 /// Counts tokens. A count depends on nothing but the text.
@@ -43,6 +43,8 @@ pub trait Measure: Send + Sync {
 pub struct SummaryJob<'a> {
     /// Whether it stands for entries or for the text of one part.
     pub kind: SummaryKind,
+    /// How detailed it will be; a digest is as detailed as there is room.
+    pub level: Level,
     /// The entries to stand for, oldest first, with gaps where entries stay in the prompt. For a
     /// digest one entry that holds nothing but the part.
     pub entries: &'a [&'a Entry],
@@ -295,6 +297,12 @@ pub trait Workspace: Send + Sync {
     /// Whether the file at a path, relative to the folder, holds exactly these bytes.
     fn persisted(&self, path: &str, bytes: &[u8]) -> bool;
 
+    /// Whether the file at a path, relative to the folder or absolute and in it, holds a piece of
+    /// text. One that cannot be read, or is too large to be looked at, holds nothing.
+    fn holds(&self, _path: &str, _piece: &str) -> bool {
+        false
+    }
+
     /// Puts a whole file at a path relative to the folder, in the place of any that is there: on
     /// return the client can open it.
     ///
@@ -302,6 +310,17 @@ pub trait Workspace: Send + Sync {
     ///
     /// When the path leads elsewhere or cannot be written; then the file is the old one, or none.
     fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError>;
+
+    /// Adds bytes at the end of the file at a path relative to the folder; where there is none it
+    /// is made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::export`]; also where a workspace only puts whole files.
+    fn append(&self, path: &str, _bytes: &[u8]) -> Result<(), WorkspaceError> {
+        let cause = "files are not added to here".to_owned();
+        Err(WorkspaceError { path: path.to_owned(), cause })
+    }
 }
 
 /// Why a file is not in the workspace.

@@ -216,6 +216,13 @@ impl Thread {
         }
     }
 
+    /// Whether a call has its result, and that is no error.
+    pub fn is_done(&self, call: PartId) -> bool {
+        let result = self.answers.iter().find(|(_, answered)| **answered == call);
+        let body = result.and_then(|(id, _)| self.part(*id)).map(|part| &part.body);
+        matches!(body, Some(Body::Result(result)) if !result.error)
+    }
+
     /// A part of this thread and those within it.
     pub fn with_inner(&self, id: PartId) -> impl Iterator<Item = PartId> {
         let parts = self.entry(id.entry).map_or(&[][..], |entry| &entry.parts);

@@ -160,6 +160,15 @@ impl View<'_> {
         if self.keeps(id) { self.entry_size(sizes, id) } else { 0 }
     }
 
+    /// The size of a part as it is sent; 0 where it left.
+    pub fn sent_part(&self, sizes: &Sizes<'_>, id: PartId) -> u64 {
+        match self.rewrites.get(&id) {
+            _ if !self.keeps(id.entry) || self.stripped.contains(&id) => 0,
+            Some(text) => crate::Measure::size(sizes.gauge(), text),
+            None => sizes.part(id),
+        }
+    }
+
     fn entry_size(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
         let rewrites = self.rewrites_of(id);
         let size = rewrites.fold(sizes.entry(id), |size, (&part, text)| {

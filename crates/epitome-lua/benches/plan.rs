@@ -58,6 +58,7 @@ fn columns(count: u32) -> Columns {
         names: all().map(|at| vec!["read_file".to_owned(); usize::from(at % 4 > 1)]).collect(),
         key: all().map(|at| format!("{at:08x}")).collect(),
         checkpoint: vec![0; count as usize],
+        inputs: vec![Vec::new(); count as usize],
     }
 }
 

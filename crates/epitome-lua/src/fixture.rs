@@ -11,7 +11,7 @@ use crate::misfit::{Misfit, hint};
 use crate::read::{keys, raw, read};
 
 /// Tables whose texts are read by methods; a test gives them as `text`.
-const WITH_TEXTS: &[&str] = &["entry", "entries"];
+const WITH_TEXTS: &[&str] = &["entry", "entries", "covered"];
 
 /// A job of this shape with these fields.
 pub(crate) fn job(
@@ -68,11 +68,11 @@ fn one(
         (Shape::Table(table), Value::Table(given)) => {
             filled(lua, given, table, methods).map(Value::Table)
         }
-        (Shape::List(Shape::Table(table)), Value::Table(given)) => {
+        (Shape::List(inner @ (Shape::Table(_) | Shape::List(_))), Value::Table(given)) => {
             let failed = |error: mlua::Error| Misfit::new(value, error.to_string());
             let list = lua.create_table().map_err(failed)?;
             for place in 1..=given.raw_len() {
-                let item = one(lua, &raw(given, place), &Shape::Table(table), &[])
+                let item = one(lua, &raw(given, place), inner, &[])
                     .map_err(|misfit| misfit.in_place(place))?;
                 list.raw_push(item).map_err(failed)?;
             }
@@ -108,7 +108,8 @@ pub(crate) fn add_methods(lua: &Lua, job: &Table) -> Result<()> {
             move |_: &Lua, (_, lines): (Value, usize)| Ok(first_lines(&said, lines).to_owned());
         entry.raw_set("head", lua.create_function(head)?)?;
     }
-    if let Value::Table(entries) = job.raw_get("entries")? {
+    for owner in ["entries", "covered"] {
+        let Value::Table(entries) = job.raw_get(owner)? else { continue };
         let said: Vec<String> = entries.raw_get::<Option<_>>("text")?.unwrap_or_default();
         let at = |said: &[String], place: usize| said.get(place.checked_sub(1)?).cloned();
         let whole = said.clone();

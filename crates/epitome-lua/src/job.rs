@@ -41,9 +41,10 @@ impl Metatables {
             let called = || format!("{called}.{}", field.name);
             match found {
                 Within::Table(shape) => self.lock(lua, &inner, shape, &called(), METHODS)?,
-                Within::Tables(shape) => {
-                    for item in inner.sequence_values::<Table>() {
-                        self.lock(lua, &item?, shape, &called(), &[])?;
+                Within::Tables(shape) => self.lock_all(lua, &inner, shape, &called())?,
+                Within::Lists(shape) => {
+                    for list in inner.sequence_values::<Table>() {
+                        self.lock_all(lua, &list?, shape, &called())?;
                     }
                     inner.set_readonly(true);
                 }
@@ -64,11 +65,27 @@ impl Metatables {
         table.set_readonly(true);
         Ok(())
     }
+
+    fn lock_all(
+        &mut self,
+        lua: &Lua,
+        list: &Table,
+        shape: &'static TableShape,
+        called: &str,
+    ) -> Result<()> {
+        for item in list.sequence_values::<Table>() {
+            self.lock(lua, &item?, shape, called, &[])?;
+        }
+        list.set_readonly(true);
+        Ok(())
+    }
 }
 
 enum Within {
     Table(&'static TableShape),
     Tables(&'static TableShape),
+    /// Lists of tables, one for each message.
+    Lists(&'static TableShape),
     Values,
 }
 
@@ -78,6 +95,7 @@ fn within(shape: &'static Shape) -> Option<Within> {
         Shape::Optional(inner) => within(inner),
         Shape::Table(table) => Some(Within::Table(table)),
         Shape::List(Shape::Table(table)) => Some(Within::Tables(table)),
+        Shape::List(Shape::List(Shape::Table(table))) => Some(Within::Lists(table)),
         Shape::List(_) | Shape::Map(_) => Some(Within::Values),
         _ => None,
     }
@@ -92,16 +110,9 @@ pub(crate) fn add_methods<'scope, 'env: 'scope>(
     let (owner, text, head) = match job {
         Job::Arrive(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
         Job::Observe(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
-        Job::Plan(job) => {
-            let texts: &'env dyn Texts = job.texts;
-            let text = scope
-                .create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(Place(place))))?;
-            let head =
-                scope.create_function(move |_, (_, place, lines): (Value, u32, usize)| {
-                    Ok(texts.text(Place(place)).map(|text| first_lines(&text, lines).to_owned()))
-                })?;
-            ("entries", text, head)
-        }
+        Job::Plan(job) => ("entries", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
+        Job::Prompt(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
+        Job::Verify(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
         _ => return Ok(()),
     };
     let owner: Table = table.raw_get(owner)?;
@@ -122,6 +133,22 @@ fn beginning<'scope, 'env: 'scope>(
 ) -> Result<Function> {
     scope.create_function(move |lua, (_, lines): (Value, usize)| {
         lua.create_string(first_lines(text, lines))
+    })
+}
+
+fn any<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    texts: &'env dyn Texts,
+) -> Result<Function> {
+    scope.create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(Place(place))))
+}
+
+fn any_beginning<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    texts: &'env dyn Texts,
+) -> Result<Function> {
+    scope.create_function(move |_, (_, place, lines): (Value, u32, usize)| {
+        Ok(texts.text(Place(place)).map(|text| first_lines(&text, lines).to_owned()))
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
 
-use epitome_kernel::types::{Entry, EntryId, PartId};
+use epitome_kernel::types::{Entry, EntryId, Level, PartId};
 
 use crate::outcome::Outcome;
 
@@ -20,6 +20,8 @@ pub enum Step<'t> {
 pub struct Ask {
     /// What it stands for.
     pub what: Wanted,
+    /// How detailed it will be.
+    pub level: Level,
     /// Which summariser of the chain, counted from 0.
     pub summarizer: usize,
     /// The entries that stay in the prompt, oldest first, as they will stand there; for a digest

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role,
+    Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role, Stand,
 };
 
 use crate::budget::rewritable;
@@ -342,7 +342,7 @@ impl<'a> Drafting<'a> {
             &id.short(),
         );
         let size = self.ground.sizes.gauge().message(&text);
-        let stub = Checkpoint { id, covers, text, level: Level::Merged };
+        let stub = Checkpoint { id, covers, text, level: Level::Merged, stand: Stand::default() };
         let smaller = size < self.whole(at);
         smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
     }

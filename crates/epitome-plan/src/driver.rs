@@ -75,6 +75,7 @@ async fn drive<'t>(
         let kept: Vec<_> = ask.kept.iter().collect();
         let job = SummaryJob {
             kind,
+            level: ask.level,
             entries: &entries,
             kept: &kept,
             most: ask.most,

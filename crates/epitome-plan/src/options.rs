@@ -2,7 +2,7 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_kernel::types::{ContentId, Style};
+use epitome_kernel::types::{ContentId, Stand, Style};
 use epitome_kernel::{Gauge, Measure};
 
 use crate::cut::fill;
@@ -35,6 +35,8 @@ pub struct CompressOptions {
     pub texts: Texts,
     /// The state of the work, which the plan puts behind what it takes out: goals, plan, rules.
     pub state: Option<String>,
+    /// Where checkpoints stand, and who says them.
+    pub stand: Stand,
     /// What the request takes beside its messages.
     pub envelope: Envelope,
     /// The policy that answers for the plan, for the report.

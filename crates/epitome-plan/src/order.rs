@@ -39,7 +39,9 @@ pub enum OrderError {
         place: u32,
     },
     /// `fit` makes the whole plan.
-    #[error("`fit` makes a whole plan; beside it there may be `pin` and `warn` only")]
+    #[error(
+        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only"
+    )]
     FitIsNotAlone,
 }
 

@@ -237,7 +237,8 @@ impl<'t> Run<'t> {
             }
         }
         kept.extend(state::entry(self.thread, self.options));
-        Ask { what: Wanted::Checkpoint(entries), summarizer: self.summarizer, kept, most }
+        let (what, level) = (Wanted::Checkpoint(entries), Level::Detailed);
+        Ask { what, level, summarizer: self.summarizer, kept, most }
     }
 
     /// The part whose digest is wanted next, and the most that may take with its marker.
@@ -253,7 +254,8 @@ impl<'t> Run<'t> {
         let kept = self.thread.entries().iter().filter(pinned).cloned();
         let kept = kept.chain(state::entry(self.thread, self.options)).collect();
         let most = self.ground().cutter().digest_room(part, most);
-        Some(Ask { what: Wanted::Digest(part), summarizer: self.summarizer, kept, most })
+        let (what, level) = (Wanted::Digest(part), Level::Detailed);
+        Some(Ask { what, level, summarizer: self.summarizer, kept, most })
     }
 
     /// A draft with the answer for one of its texts. A summariser that fails is not asked for
@@ -308,6 +310,7 @@ impl<'t> Run<'t> {
                 covers: draft.covers.clone(),
                 text: self.label(draft) + summary.text.trim(),
                 level,
+                stand: self.options.stand,
             }));
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });

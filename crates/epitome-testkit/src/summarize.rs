@@ -175,7 +175,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::{Style, Unit};
+    use epitome_kernel::types::{Level, Style, Unit};
     use epitome_kernel::{Gauge, Measure};
 
     use super::*;
@@ -186,6 +186,7 @@ mod tests {
         let entries = chat().user("one two three").assistant("four five").entries();
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let job = SummaryJob {
+            level: Level::Detailed,
             kind: SummaryKind::Checkpoint,
             entries: &entries.iter().collect::<Vec<_>>(),
             kept: &[],

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, EntryId};
+use crate::{ContentId, EntryId, Role};
 
 /// How much of its original a checkpoint still holds (SPEC 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,6 +30,32 @@ pub struct Checkpoint {
     pub text: String,
     /// How detailed it is.
     pub level: Level,
+    /// Where it stands, and who says it.
+    #[serde(default, skip_serializing_if = "Stand::is_default")]
+    pub stand: Stand,
+}
+
+/// Where a checkpoint stands in the prompt, and who says it (SPEC 2.11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stand {
+    /// Whether it stands after the system prompt, with the others, oldest first; otherwise where
+    /// its last covered entry stood.
+    pub front: bool,
+    /// Whether the assistant says it, where the provider takes that; otherwise the user.
+    pub assistant: bool,
+}
+
+impl Stand {
+    /// Whether it is where it is unless told otherwise.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The role of its message.
+    pub fn role(self) -> Role {
+        if self.assistant { Role::Assistant } else { Role::User }
+    }
 }
 
 impl Level {

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hook::{Drift, Stop, words};
 use crate::{By, Cause, GoalAct, MustKeep, OpReport, Purpose};
 
 /// Something that happened to a session.
@@ -46,11 +47,18 @@ pub enum Happened {
     /// A compression failed; the conversation goes on as it was.
     CompressionError {
         /// Where it failed.
-        stage: &'static str,
+        stage: Stage,
         /// Why.
         cause: String,
         /// What to do.
         remedy: String,
+    },
+    /// A compression came through a stage.
+    CheckpointProgress {
+        /// The stage that is done.
+        stage: Stage,
+        /// How much of the compression is done, 0 to 1.
+        fraction: f64,
     },
     /// A compression was applied in a window of size class 1.
     #[serde(rename = "tier1-compressed")]
@@ -124,6 +132,36 @@ pub enum Happened {
         policy: String,
         /// What.
         text: String,
+        /// How far it stops the conversation, where the policy says so.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        level: Option<Stop>,
+    },
+    /// The agent does something else than it is there for, a policy says (SPEC 7.6).
+    DriftDetected {
+        /// The policy.
+        policy: String,
+        /// What shows it.
+        #[serde(flatten)]
+        drift: Drift,
+        /// How far it stops the conversation, where the policy says so.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        level: Option<Stop>,
+    },
+    /// What was said before is brought back into the conversation, as a policy asked (SPEC 7.7).
+    Recalled {
+        /// What was searched for.
+        query: String,
+        /// What the originals of the excerpts are called.
+        sources: Vec<String>,
+        /// Tokens of the excerpts.
+        tokens: u64,
+    },
+    /// A fresh session is recommended (SPEC 7.4).
+    Handover {
+        /// The file in the client's folder that it starts from.
+        file: Option<String>,
+        /// What it starts from.
+        text: String,
     },
     /// Something was said of a goal, or done to one.
     GoalUpdated {
@@ -182,6 +220,15 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
+    /// The arguments of a call were truncated: what they write is on disk as written.
+    ToolInputTruncated {
+        /// The entry.
+        entry: String,
+        /// The tool.
+        tool: String,
+        /// Tokens saved.
+        saved: u64,
+    },
     /// The watermark moved: tool calls and results before it are no longer sent (SPEC 5).
     WatermarkMoved {
         /// The message that holds it.
@@ -192,6 +239,15 @@ pub enum Happened {
         blocks: u32,
         /// Tokens saved.
         saved: u64,
+    },
+    /// A plugin failed, and whoever is asked next answered.
+    PluginError {
+        /// The plugin.
+        plugin: String,
+        /// What went wrong: in which call, and what was expected.
+        cause: String,
+        /// What to do.
+        remedy: String,
     },
     /// A file could not be written in the client's folder; what left is named in another way.
     WorkspaceError {
@@ -232,6 +288,31 @@ impl Happened {
             5 => Self::Tier5Compressed(compression),
             _ => return None,
         })
+    }
+}
+
+words! {
+    /// A stage of a compression (SPEC 4.1).
+    pub enum Stage {
+        /// What is to leave is found.
+        Identification = "identification",
+        /// What that needs is made ready.
+        Preparation = "preparation",
+        /// What leaves is summed up.
+        Summarisation = "summarisation",
+        /// What stands for it is made and checked.
+        CheckpointCreation = "checkpoint_creation",
+        /// The records say what is sent from now on.
+        ContextUpdate = "context_update",
+        /// The prompt is made of them and checked.
+        Validation = "validation",
+    }
+}
+
+impl Stage {
+    /// How much of a compression is done with it, 0 to 1.
+    pub fn fraction(self) -> f64 {
+        f64::from(self as u8 + 1) / f64::from(Self::Validation as u8 + 1)
     }
 }
 

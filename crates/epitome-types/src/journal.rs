@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::key::Hash;
-use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role};
+use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role, Stand};
 
 /// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
 pub type EpochId = ContentId;
@@ -148,6 +148,10 @@ fn hash_op(hash: &mut Hash, op: &Op) {
                 Level::Detailed => b"detailed",
             };
             hash.fields([checkpoint.text.as_bytes(), level]);
+            if !checkpoint.stand.is_default() {
+                let Stand { front, assistant } = checkpoint.stand;
+                hash.fields([&b"stand"[..], &[u8::from(front), u8::from(assistant)]]);
+            }
         }
     }
 }
@@ -230,6 +234,7 @@ mod tests {
                         covers: vec![EntryId(0)],
                         text: "summary".into(),
                         level: Level::Detailed,
+                        stand: Stand::default(),
                     }),
                 ],
                 reason: "full".into(),

@@ -2,9 +2,10 @@
 //!
 //! Invariant: facts of the thread and of what is sent of it alone.
 
+use epitome_extract::ledger::written;
 use epitome_kernel::{Sizes, Thread, View};
-use epitome_types::hook::{Columns, Place, Texts, Tokens};
-use epitome_types::{Body, Breakdown, Entry, EntryKey, Part, PartId, Speaker};
+use epitome_types::hook::{Columns, Input, Place, Texts, Tokens};
+use epitome_types::{Body, Breakdown, Call, Entry, EntryKey, Part, PartId, Speaker};
 
 use crate::planning::Known;
 
@@ -49,7 +50,24 @@ pub(crate) fn columns(
         names: entries.iter().map(|entry| names(thread, entry).collect()).collect(),
         key: keys.iter().map(|key| key.short()).collect(),
         checkpoint,
+        inputs: entries.iter().map(|entry| inputs(thread, view, tokens, entry)).collect(),
     }
+}
+
+/// The calls of an entry that write files. Whether what they wrote is there is for whoever has the
+/// client's folder to say.
+fn inputs(thread: &Thread, view: &View<'_>, tokens: &Sizes<'_>, entry: &Entry) -> Vec<Input> {
+    let calls = entry.parts.iter().zip(0..).filter_map(|(part, at)| match &part.body {
+        Body::Call(call) => Some((call, PartId { entry: entry.id, part: at })),
+        _ => None,
+    });
+    let input = |(number, (call, part)): (u32, (&Call, PartId))| {
+        let path = written(call).into_iter().next()?.path;
+        let tool = call.tool.clone();
+        let tokens = view.sent_part(tokens, part);
+        Some(Input { call: number, tool, path, tokens, persisted: false, ok: thread.is_done(part) })
+    };
+    (1..).zip(calls).filter_map(input).collect()
 }
 
 /// Reads what the messages of a thread say.

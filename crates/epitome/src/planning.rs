@@ -10,10 +10,12 @@ use epitome_plan::{
     Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Budgets, Columns, Common, Fit, Order, Orders, PlanJob, RenderJob, Standing, Texts,
-    Wording,
+    AgeJob, Budgets, Columns, Common, Export, Fit, Handover, Order, Orders, PlanJob, Position,
+    Render, RenderJob, Standing, Texts, Wording,
 };
-use epitome_types::{Budget, Cause, EntryId, Goals, Happened, Plan, Skip, Unit};
+use epitome_types::{
+    Budget, Cause, EntryId, Goals, Happened, Plan, Role, Skip, Stage, Stand, Unit,
+};
 
 use crate::council::Council;
 use crate::profile::Back;
@@ -65,6 +67,10 @@ pub(crate) struct Told {
     pub(crate) happened: Vec<Happened>,
     /// What a policy pinned, and which.
     pub(crate) pins: Vec<(EntryId, String)>,
+    /// The files that a policy wants written, in order.
+    pub(crate) exports: Vec<Export>,
+    /// Whether a policy recommends a fresh session, and what that starts from.
+    pub(crate) handover: Option<Handover>,
     /// What a model wrote of the summaries.
     pub(crate) written: Vec<String>,
     /// How far the summaries can be relied on, where a policy said so.
@@ -108,7 +114,10 @@ impl<'t> Planning<'_, 't> {
                 Order::Warn(one) => told.happened.push(Happened::PolicyWarning {
                     policy: policy.clone(),
                     text: one.text.clone(),
+                    level: None,
                 }),
+                Order::Export(one) => told.exports.push(one.clone()),
+                Order::Handover(one) => told.handover = Some(one.clone()),
                 _ => {}
             }
         }
@@ -157,7 +166,7 @@ impl<'t> Planning<'_, 't> {
         summarizers: &[&dyn Summarizer],
         told: &mut Told,
     ) -> Planned<'t> {
-        let mut aims = orders.ops.iter().filter(|op| !matches!(op, Order::Pin(_) | Order::Warn(_)));
+        let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
             (None, _) if self.cause != Cause::Hard => {
                 return Planned::Skipped(Skip::NothingToCompress);
@@ -188,8 +197,7 @@ impl<'t> Planning<'_, 't> {
         options: &'t CompressOptions,
         summarizers: &[&dyn Summarizer],
     ) -> Result<Outcome<'t>, OrderError> {
-        let told = |op: &Order| matches!(op, Order::Pin(_) | Order::Warn(_));
-        let asked: Vec<_> = orders.ops.iter().filter(|op| !told(op)).cloned().collect();
+        let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
         let mut assembly = Assembly::new(
             self.thread,
@@ -280,10 +288,15 @@ pub(crate) async fn shaped(
     let texts = &mut options.texts;
     // What a policy lets a checkpoint begin with is what it begins with, in little room as well
     // (SPEC 2.11).
-    if let Some(text) = worded(Wording::Checkpoint, back, council, common).await {
+    let said = rendered(Wording::Checkpoint, back, council, common).await.unwrap_or_default();
+    if let Some(text) = said.text {
         texts.label_short.clone_from(&text);
         texts.label = text;
     }
+    options.stand = Stand {
+        front: said.place == Some(Position::Front),
+        assistant: said.role == Some(Role::Assistant),
+    };
     for (part, slot) in [(Wording::Reference, &mut texts.marker), (Wording::Stub, &mut texts.stub)]
     {
         if let Some(text) = worded(part, back, council, common).await {
@@ -300,16 +313,20 @@ pub(crate) async fn worded(
     council: &Council,
     common: &Common,
 ) -> Option<String> {
+    rendered(part, back, council, common).await?.text
+}
+
+/// What the policies say of a text.
+async fn rendered(part: Wording, back: Back, council: &Council, common: &Common) -> Option<Render> {
     let (stored, files) = (back != Back::None, back == Back::File);
     let mut job = RenderJob { common: common.clone(), part, stored, files };
-    let worded = council.ask(&mut job, |rest, job| rest.render(job)).await;
-    worded.map(|worded| worded.text)
+    council.ask(&mut job, |rest, job| rest.render(job)).await
 }
 
 /// A plan that came to nothing; another one is made.
 fn failed(policy: &str, error: &dyn std::fmt::Display) -> Happened {
     Happened::CompressionError {
-        stage: "plan",
+        stage: Stage::Preparation,
         cause: format!("{policy}: {error}"),
         remedy: "the built-in plan was made instead; `epitome policy trace` shows the orders"
             .into(),

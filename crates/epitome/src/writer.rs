@@ -11,13 +11,15 @@ use async_trait::async_trait;
 use epitome_extract::Facts;
 use epitome_kernel::{Model, ModelAsk, Summarizer, SummaryError, SummaryJob};
 use epitome_types::hook::{
-    Common, Fact, Order, Orders, Place, Prompt, PromptJob, Purpose, Verify, VerifyJob,
+    Common, Covered, Fact, Order, Orders, Place, Prompt, PromptJob, Purpose, Texts, Verify,
+    VerifyJob,
 };
 use epitome_types::{
     Body, Entry, EntryId, Goals, Op, Part, Plan, Role, Speaker, Summary, SummaryKind,
 };
 
 use crate::council::Council;
+use crate::facts::speaker;
 use crate::planning::Known;
 
 /// The name under which a model is asked for a summary.
@@ -102,12 +104,16 @@ impl Summarizer for Writer<'_> {
 impl Writer<'_> {
     /// How the model is asked, where a policy says so.
     async fn prompt(&self, job: &SummaryJob<'_>, must_keep: &Facts, most: u64) -> Option<Prompt> {
+        let texts = Said(job.entries);
         let mut asked = PromptJob {
             common: self.common.clone(),
             op: self.purpose(job),
+            level: Some(job.level.number()),
+            covered: covered(job.entries),
             must_keep: must_keep.iter().map(str::to_owned).collect(),
             goals: self.goals.clone(),
             max_tokens: most,
+            texts: &texts,
         };
         self.council.ask(&mut asked, |rest, job| rest.prompt(job)).await
     }
@@ -181,13 +187,18 @@ impl Writer<'_> {
         let lost = must_keep.lost(&[&said(&text)]);
         let lost: BTreeSet<&str> = lost.iter().collect();
         let facts = must_keep.iter();
+        let texts = Said(job.entries);
         let mut asked = VerifyJob {
             common: self.common.clone(),
+            op: self.purpose(job),
+            level: Some(job.level.number()),
+            covered: covered(job.entries),
             candidate: text.clone(),
             must_keep: facts
                 .map(|fact| Fact { text: fact.to_owned(), found: !lost.contains(fact) })
                 .collect(),
             tokens,
+            texts: &texts,
         };
         let verdict = self.council.ask(&mut asked, |rest, job| rest.verify(job)).await;
         let (text, confidence) = match verdict {
@@ -222,6 +233,24 @@ fn must_keep(job: &SummaryJob<'_>) -> Facts {
         room = room.saturating_sub(size);
         fits
     })
+}
+
+/// Messages that a summary stands for, as policies are told of them.
+fn covered(entries: &[&Entry]) -> Covered {
+    Covered {
+        count: entries.len() as u32,
+        role: entries.iter().map(|entry| entry.role.name()).collect(),
+        speaker: entries.iter().map(|entry| speaker(entry).name()).collect(),
+    }
+}
+
+/// Reads what they say.
+struct Said<'a>(&'a [&'a Entry]);
+
+impl Texts for Said<'_> {
+    fn text(&self, place: Place) -> Option<String> {
+        Some(self.0.get(place.entry()?.index())?.readable())
+    }
 }
 
 /// A message, as the model is told of it.

@@ -15,7 +15,7 @@ mod tape;
 use std::ops::Range;
 
 use epitome_kernel::types::ToolResult;
-use epitome_kernel::types::{Body, Entry, EntryId, Part, Role, Speaker, Style, SummaryKind};
+use epitome_kernel::types::{Body, Entry, EntryId, Level, Part, Role, Speaker, Style, SummaryKind};
 use epitome_kernel::{DigestJob, Digested, Digester, SummaryJob};
 use rustc_hash::FxHashSet;
 
@@ -101,6 +101,7 @@ impl Digests {
         let id = EntryId(0);
         let entry = Entry { id, role: Role::Tool, parts: vec![part], bytes, at: None };
         let summary = self.text.extract(&SummaryJob {
+            level: Level::Detailed,
             kind: SummaryKind::Digest,
             entries: &[&entry],
             kept: &[],

@@ -154,7 +154,7 @@ pub(super) fn is_file(path: &str) -> bool {
 }
 
 /// What the tool does to the file that its arguments name, by its name or its `command`.
-fn verb(tool: &Tool) -> Option<Did> {
+pub(super) fn verb(tool: &Tool) -> Option<Did> {
     let editor = tool.has(&["replace", "edit", "editor"]);
     let command = tool.text(&["command"]).filter(|_| editor);
     if let Some(command) = command {
@@ -173,10 +173,10 @@ fn verb(tool: &Tool) -> Option<Did> {
 }
 
 /// Names of tools that run a command line.
-const SHELLS: &[&str] =
+pub(super) const SHELLS: &[&str] =
     &["bash", "shell", "exec", "terminal", "command", "cmd", "execute", "zsh", "powershell"];
 /// Arguments that name a file.
-const PATHS: &[&str] = &[
+pub(super) const PATHS: &[&str] = &[
     "file_path",
     "filePath",
     "path",

@@ -21,6 +21,7 @@ mod shell;
 mod takeback;
 mod talk;
 mod typed;
+mod written;
 
 use epitome_kernel::types::{Body, Call, Entry, Role};
 use rustc_hash::FxHashMap;
@@ -31,6 +32,7 @@ pub use headings::Headings;
 pub use language::Language;
 pub use plan::{PlanItem, State};
 pub use talk::Rejected;
+pub use written::{Written, is_on_disk, written};
 
 use call::Tool;
 

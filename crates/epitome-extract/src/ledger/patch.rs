@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::files::{Did, Touch, is_file};
+use super::written::Written;
 
 const BEGIN: &str = "*** Begin Patch";
 
@@ -49,6 +50,57 @@ pub(super) fn touches(patch: &str) -> Vec<Touch> {
         }
     }
     out
+}
+
+/// What the files hold after the patch, as far as it says: each hunk as it stands then.
+pub(super) fn written(patch: &str) -> Vec<Written> {
+    let mut out: Vec<Written> = Vec::new();
+    // The file, and whether it is new.
+    let mut file: Option<(&str, bool)> = None;
+    let mut lines = patch.lines().peekable();
+    let mut begins = false;
+    while let Some(line) = lines.next() {
+        let next_is_diff = lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        if let Some((path, how)) =
+            HEADERS.iter().find_map(|(header, how)| Some((line.strip_prefix(header)?, *how)))
+        {
+            file = (how != Did::Delete).then_some((path.trim(), how == Did::Put));
+            begins = true;
+        } else if let Some(path) = line.strip_prefix("*** Move to: ") {
+            file = file.map(|_| (path.trim(), false));
+        } else if let Some(old) = line.strip_prefix("--- ").filter(|_| next_is_diff) {
+            let new = lines.next().and_then(|new| side(new.strip_prefix("+++ ")?));
+            file = new.map(|path| (path, side(old).is_none()));
+            begins = true;
+        } else if line.starts_with("@@") {
+            begins = true;
+        } else if let (Some((path, whole)), Some(text)) = (file, after(line)) {
+            if std::mem::take(&mut begins) {
+                out.push(Written { path: path.to_owned(), text: String::new(), whole });
+            }
+            if let (Some(last), Some(text)) = (out.last_mut(), text) {
+                if !last.text.is_empty() && !last.whole {
+                    last.text.push('\n');
+                }
+                last.text.push_str(text);
+                if last.whole {
+                    last.text.push('\n');
+                }
+            }
+        }
+    }
+    out.retain(|one| is_file(&one.path));
+    out
+}
+
+/// What a line of a hunk is after the patch: `Some(None)` for one that goes.
+fn after(line: &str) -> Option<Option<&str>> {
+    match line.as_bytes().first() {
+        None => Some(Some("")),
+        Some(b' ' | b'+') => Some(line.get(1..)),
+        Some(b'-') => Some(None),
+        Some(_) => None,
+    }
 }
 
 const HEADERS: [(&str, Did); 3] = [

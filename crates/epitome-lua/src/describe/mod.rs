@@ -46,6 +46,18 @@ const READS: &[(&str, &str, &str, &str)] = &[
         "fun(self: Columns, place: integer, lines: integer): string?",
         "Its first lines.",
     ),
+    (
+        "Covered",
+        "text",
+        "fun(self: Covered, place: integer): string?",
+        "What the message in a place of these lists says.",
+    ),
+    (
+        "Covered",
+        "head",
+        "fun(self: Covered, place: integer, lines: integer): string?",
+        "Its first lines.",
+    ),
 ];
 
 /// All tables that jobs and answers are made of, by name.

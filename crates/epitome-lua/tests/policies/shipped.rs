@@ -94,7 +94,9 @@ fn the_built_in_decisions_read_the_built_in_options() {
 fn a_status_line_reads_as_it_should() {
     let mut common = common(6800, 5234);
     (common.compressions, common.model.name) = (2, Some("llama3:70b".to_owned()));
-    let job = StatusJob { common, used: 0.77, budgets: Budgets::default() };
+    let (report, history, done) = (false, Vec::new(), Default::default());
+    let budgets = Budgets::default();
+    let job = StatusJob { common, used: 0.77, budgets, report, history, done };
     let status = chain("ollm", Json::Null).ask().status(&job).unwrap().unwrap();
     let line = "Context: 5,234/6,800  🟡 66%  (2 compressions)";
     assert_eq!(status.text.as_deref(), Some(line));

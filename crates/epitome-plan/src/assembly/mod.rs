@@ -246,12 +246,14 @@ impl<'t> Machine<'t> for Assembly<'t> {
         while let Some(wish) = self.wishes.front() {
             let most = self.room(wish).saturating_sub(self.excess);
             if most > 0 && self.summarizer < self.summarizers {
-                let what = match &wish.what {
-                    What::Checkpoint { covers, .. } => Wanted::Checkpoint(covers.clone()),
-                    What::Digest(part) => Wanted::Digest(*part),
+                let (what, level) = match &wish.what {
+                    What::Checkpoint { covers, level, .. } => {
+                        (Wanted::Checkpoint(covers.clone()), *level)
+                    }
+                    What::Digest(part) => (Wanted::Digest(*part), Level::Detailed),
                 };
                 let (kept, summarizer) = (self.kept(wish), self.summarizer);
-                return Step::Summarize(Ask { what, summarizer, kept, most });
+                return Step::Summarize(Ask { what, level, summarizer, kept, most });
             }
             let words = self.own_words(wish);
             self.fulfil(words);

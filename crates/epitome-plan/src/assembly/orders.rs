@@ -51,8 +51,9 @@ impl Assembly<'_> {
                 self.ops.push(Op::Insert { after, role: one.role, text: one.text.clone() });
             }
             Order::Warn(one) => self.warnings.push(one.text.clone()),
-            // The host's: pins are records of the journal.
+            // The host's: pins are records of the journal, the others leave the plan as it is.
             Order::Pin(one) => drop(self.entries(&one.entries)?),
+            Order::Export(_) | Order::Handover(_) => {}
         }
         Ok(())
     }
@@ -278,6 +279,7 @@ impl Assembly<'_> {
             Shortened::Offload => How::Offload,
             Shortened::Mask => How::Mask,
             Shortened::Cut => How::Cut,
+            Shortened::TruncateInput => return Err(OrderError::NoText { place: order.entry.0 }),
         };
         match (&order.with, &parts[..]) {
             (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),

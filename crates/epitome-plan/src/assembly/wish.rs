@@ -119,7 +119,8 @@ impl Assembly<'_> {
                     self.left.extend(summary.left);
                 }
                 let covers = covers.clone();
-                self.ops.push(Op::Summarize(Checkpoint { id, covers, text, level }));
+                let stand = self.options.stand;
+                self.ops.push(Op::Summarize(Checkpoint { id, covers, text, level, stand }));
             }
             What::Digest(part) => self.cuts.push(Cut {
                 part,

@@ -42,7 +42,7 @@ fn merge(checkpoints: &[&Checkpoint], target: u64) -> Order {
 
 pub(crate) fn replace(id: u32, how: Shortened, with: Option<&str>, target: Option<u64>) -> Order {
     let with = with.map(str::to_owned);
-    Order::Replace(Replace { entry: Place::from(EntryId(id)), how, with, target })
+    Order::Replace(Replace { entry: Place::from(EntryId(id)), how, with, target, call: None })
 }
 
 pub(crate) fn insert(after: u32, text: &str) -> Order {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Style, Unit,
+    Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Stand, Style, Unit,
 };
 use epitome_kernel::{Gauge, Pin, Sizes, Summarizer, Thread, View};
 use epitome_plan::{CompressOptions, Compressed, Envelope, Outcome, Rung, Texts, compress};
@@ -49,6 +49,7 @@ pub(crate) fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
+        stand: Stand::default(),
         envelope: Envelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),

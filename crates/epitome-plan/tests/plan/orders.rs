@@ -64,7 +64,7 @@ impl Raw {
             6 => {
                 let (how, entry) = (self.how, Place::from(EntryId(at as u32)));
                 let target = (self.length > 1).then_some(target);
-                Order::Replace(Replace { entry, how, with: None, target })
+                Order::Replace(Replace { entry, how, with: None, target, call: None })
             }
             7 => {
                 let role = if self.length > 3 { Role::User } else { Role::Assistant };

@@ -1,7 +1,7 @@
 //! Plans that are refused, plans that are applied, and random ones of either kind.
 
 use epitome_kernel::types::{
-    Checkpoint, ContentId, Edit, EntryId, How, Level, Op, PartId, Plan, Role, Unit,
+    Checkpoint, ContentId, Edit, EntryId, How, Level, Op, PartId, Plan, Role, Stand, Unit,
 };
 use epitome_kernel::{Fault, Pin, Thread, apply};
 use epitome_testkit::{Chat, chat, conversation, words};
@@ -31,6 +31,7 @@ fn summarize(covers: &[u32], text: &str) -> Op {
         covers: covers.iter().map(|&id| EntryId(id)).collect(),
         text: text.to_owned(),
         level: Level::Detailed,
+        stand: Stand::default(),
     })
 }
 

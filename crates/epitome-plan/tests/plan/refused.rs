@@ -4,7 +4,7 @@ use epitome_kernel::Thread;
 use epitome_kernel::types::hook::{
     AgeOrder, Drop, Fit, FoldUser, How as Shortened, Merge, Order, PinOrder, Place, Summarize,
 };
-use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan};
+use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand};
 use epitome_plan::{Assembly, OrderError, Outcome};
 use epitome_testkit::{FixedCounter, chat};
 
@@ -19,7 +19,13 @@ fn check_refused(order: Order, told: &str) {
     let (options, orders) = (options(), ordered(vec![order]));
     let covers = vec![EntryId(1)];
     let (id, text) = (ContentId([7; 16]), "s".to_owned());
-    let ops = vec![Op::Summarize(Checkpoint { id, covers, text, level: Level::Detailed })];
+    let ops = vec![Op::Summarize(Checkpoint {
+        id,
+        covers,
+        text,
+        level: Level::Detailed,
+        stand: Stand::default(),
+    })];
     let standing = Plan { ops, reason: String::new() };
     let counter = &FixedCounter::Quarters;
     let error: OrderError =

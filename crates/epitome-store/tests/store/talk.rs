@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use epitome_kernel::types::{
     Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, DecisionKind, EntryId, EntryKey,
     Epoch, GoalChange, How, Level, MustKeep, Op, PartId, Plan, Priority, Purpose, Rewrite, Role,
-    Snapshot, Usage,
+    Snapshot, Stand, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 
@@ -152,6 +152,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
                     covers,
                     text: summary.into(),
                     level: Level::Detailed,
+                    stand: Stand::default(),
                 }),
                 Op::Insert { after: None, role: Role::User, text: "a note".into() },
                 Op::Drop { entries: vec![EntryId(1)] },

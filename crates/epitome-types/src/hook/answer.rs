@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::order::Export;
 use super::shape::{Shape, Shaped, table, words};
-use crate::Skip;
+use crate::{Role, Skip};
 
 table! {
     /// Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`,
@@ -75,7 +76,10 @@ table! {
     pub struct Arrive {
         /// In which way it is made smaller.
         pub how: Way,
-        /// The text that takes its place; without one Epitome makes it.
+        /// The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and
+        /// `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and
+        /// `{file}`, a file that holds the original; that only where `job.workspace` is true. A
+        /// text that names neither id nor file gets a line behind it that does.
         pub with: Option<String>,
         /// The most that a digest or a preview may take.
         pub most: Option<u64>,
@@ -214,12 +218,46 @@ impl Shaped for Verify {
     const SHAPE: Shape = Shape::Either(&[Shape::Bool, Rejected::SHAPE, Seconded::SHAPE]);
 }
 
+words! {
+    /// How far something stops a conversation.
+    pub enum Stop {
+        /// It is said, and the conversation goes on.
+        Soft = "soft",
+        /// It is said; checks have decided how the conversation goes on.
+        Gate = "gate",
+        /// It is said, and the next request is compressed.
+        Hard = "hard",
+    }
+}
+
+table! {
+    /// An agent that does something else than it is there for.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Drift {
+        /// What shows it.
+        pub trigger: String,
+        /// What the conversation is for.
+        pub intent: String,
+        /// What was done.
+        pub action: String,
+    }
+}
+
 table! {
     /// What is done about a new message.
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Observe {
         /// A warning for the host.
         pub warn: Option<String>,
+        /// How far the warning, or the drift, stops the conversation: `soft` unless told otherwise.
+        pub level: Option<Stop>,
+        /// The agent does something else than it is there for; the host is told.
+        pub drift: Option<Drift>,
+        /// What to search all that was said and offloaded for: what is found is brought back into
+        /// the conversation, marked as excerpts.
+        pub recall: Option<String>,
+        /// The most that is brought back, in tokens: 500 unless told otherwise.
+        pub most: Option<u64>,
         /// Whether nothing may touch the message from now on.
         pub pin: Option<bool>,
     }
@@ -238,13 +276,27 @@ table! {
     }
 }
 
+words! {
+    /// Where checkpoints stand.
+    pub enum Position {
+        /// After the system prompt, oldest first, the state of the work behind them.
+        Front = "front",
+    }
+}
+
 table! {
     /// The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`,
     /// `{tokens}` and `{call}` are filled in.
-    #[derive(Deserialize, PartialEq)]
+    #[derive(Default, Deserialize, PartialEq)]
     pub struct Render {
-        /// The text.
-        pub text: String,
+        /// The text; Epitome's own where nothing is said.
+        pub text: Option<String>,
+        /// Of `checkpoint`: where they stand; each where the last message stood that it stands for
+        /// unless told otherwise.
+        pub place: Option<Position>,
+        /// Of `checkpoint`: who says them. The provider's rules come first: where they take no
+        /// message of the assistant, it is the user, as where nothing is said.
+        pub role: Option<Role>,
     }
 }
 
@@ -262,13 +314,18 @@ table! {
         pub text: Option<String>,
         /// What the user should do.
         pub advice: Option<String>,
+        /// A longer text for the user, as Markdown.
+        pub report: Option<String>,
     }
 }
 
 table! {
-    /// Nothing: an event is not answered, only noted.
+    /// What is done about an event, beside that it is noted.
     #[derive(Default, Deserialize, PartialEq)]
-    pub struct Noted {}
+    pub struct Noted {
+        /// A file that is written in the client's folder, where there is one.
+        pub export: Option<Export>,
+    }
 }
 
 #[cfg(test)]

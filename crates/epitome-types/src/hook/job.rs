@@ -31,6 +31,10 @@ table! {
         pub confidence: f64,
         /// When the request came, ISO 8601.
         pub now: String,
+        /// Messages of the history.
+        pub messages: u32,
+        /// Whether files can be written in the client's folder: only then may a text name one.
+        pub workspace: bool,
         /// A number that is the same for the same history: what to draw lots with.
         pub seed: u64,
         /// What a model answered to an `ask`, by its id.
@@ -201,6 +205,27 @@ table! {
         pub key: Vec<String>,
         /// Places in `checkpoints` of those that stand for them, 0 where none does.
         pub checkpoint: Vec<u32>,
+        /// Those of their calls that write or edit files.
+        pub inputs: Vec<Vec<Input>>,
+    }
+}
+
+table! {
+    /// A call that writes or edits a file.
+    #[derive(Default, PartialEq)]
+    pub struct Input {
+        /// Which of the message's calls it is, counted from 1.
+        pub call: u32,
+        /// The tool.
+        pub tool: String,
+        /// The file, as the call spells it; the first where it names several.
+        pub path: String,
+        /// The size of its arguments as they are sent.
+        pub tokens: u64,
+        /// Whether what it wrote is on disk as it was written.
+        pub persisted: bool,
+        /// Whether its result is there and is no error.
+        pub ok: bool,
     }
 }
 
@@ -288,19 +313,41 @@ words! {
 }
 
 table! {
+    /// The messages that a summary stands for, a list for each property. `job.covered:text(i)` and
+    /// `job.covered:head(i, n)` read what a message says.
+    #[derive(Default)]
+    pub struct Covered {
+        /// How many messages there are.
+        pub count: u32,
+        /// Their roles.
+        pub role: Vec<&'static str>,
+        /// Who produced them; what a person typed counts before what stands beside it.
+        pub speaker: Vec<&'static str>,
+    }
+}
+
+table! {
     /// How a model is asked for a summary.
-    pub struct PromptJob {
+    pub struct PromptJob<'a> {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
         /// What for.
         pub op: Purpose,
+        /// How detailed it will be: 3, 2, 1, and 0 for merged.
+        pub level: Option<u8>,
+        /// The messages that it stands for.
+        pub covered: Covered,
         /// What must not be lost.
         pub must_keep: Vec<String>,
         /// What the conversation is for, and what was decided: the prompt states them already.
         pub goals: Goals,
         /// The most that the summary may take.
         pub max_tokens: u64,
+    }
+    beside {
+        /// What the covered messages say, in their order.
+        pub texts: &'a dyn Texts,
     }
 }
 
@@ -317,16 +364,37 @@ table! {
 
 table! {
     /// Whether a model's summary is good enough.
-    pub struct VerifyJob {
+    pub struct VerifyJob<'a> {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
+        /// What for.
+        pub op: Purpose,
+        /// How detailed it is: 3, 2, 1, and 0 for merged.
+        pub level: Option<u8>,
+        /// The messages that it stands for.
+        pub covered: Covered,
         /// The summary.
         pub candidate: String,
         /// What should be in it.
         pub must_keep: Vec<Fact>,
         /// Its size.
         pub tokens: u64,
+    }
+    beside {
+        /// What the covered messages say, in their order.
+        pub texts: &'a dyn Texts,
+    }
+}
+
+table! {
+    /// A call of a tool.
+    #[derive(Default)]
+    pub struct Action {
+        /// The tool.
+        pub tool: String,
+        /// The arguments, as JSON text.
+        pub arguments: String,
     }
 }
 
@@ -338,8 +406,13 @@ table! {
         pub common: Common,
         /// The message; `job.entry:text()` and `job.entry:head(n)` read it.
         pub entry: Arriving,
-        /// What a person typed last before it.
+        /// The tools that it calls, in order.
+        pub actions: Vec<Action>,
+        /// What the conversation is for: the goal that is worked at, else what a person typed last
+        /// before it.
         pub intent: Option<String>,
+        /// What a person typed last before it.
+        pub typed: Option<String>,
         /// Messages since the last compression.
         pub since_epoch: u32,
     }
@@ -394,6 +467,59 @@ table! {
     }
 }
 
+words! {
+    /// What made a prompt smaller.
+    pub enum Smaller {
+        /// A compression.
+        Compression = "compression",
+        /// A tool result was put into the store before it was first sent.
+        Offload = "offload",
+        /// A tool result was digested before it was first sent.
+        Digest = "digest",
+        /// The arguments of a call were truncated: what they write is on disk.
+        Truncation = "truncation",
+    }
+}
+
+table! {
+    /// Something that made the prompt smaller.
+    #[derive(PartialEq)]
+    pub struct Past {
+        /// When, ISO 8601.
+        pub at: String,
+        /// What.
+        pub what: Smaller,
+        /// Tokens saved.
+        pub saved: u64,
+    }
+}
+
+table! {
+    /// What something came to.
+    #[derive(Default, PartialEq)]
+    pub struct Savings {
+        /// How often it was done.
+        pub count: u64,
+        /// Tokens saved by it, together.
+        pub saved: u64,
+    }
+}
+
+table! {
+    /// What was done to make the prompt smaller.
+    #[derive(Default, PartialEq)]
+    pub struct Done {
+        /// Tool results that were put into the store on arrival.
+        pub offloaded: Savings,
+        /// Calls whose arguments were truncated.
+        pub truncated: Savings,
+        /// Tool results that were digested on arrival.
+        pub digested: Savings,
+        /// Summaries that were made.
+        pub summaries: Savings,
+    }
+}
+
 table! {
     /// How far the conversation can be relied on.
     pub struct StatusJob {
@@ -404,6 +530,12 @@ table! {
         pub used: f64,
         /// What `budgets` answered.
         pub budgets: Budgets,
+        /// Whether somebody wants to read a report; else none is worth its making.
+        pub report: bool,
+        /// What made the prompt smaller, the newest 50 in order; where a report is wanted.
+        pub history: Vec<Past>,
+        /// What that came to in all; where a report is wanted.
+        pub done: Done,
     }
 }
 

@@ -10,17 +10,18 @@ mod order;
 mod shape;
 
 pub use answer::{
-    Ageing, Arrive, Budgets, Due, Found, Line, Noted, Observe, Passed, Prompt, Rejected, Render,
-    Seconded, Status, Strength, Trigger, Verify, Way,
+    Ageing, Arrive, Budgets, Drift, Due, Found, Line, Noted, Observe, Passed, Position, Prompt,
+    Rejected, Render, Seconded, Status, Stop, Strength, Trigger, Verify, Way,
 };
 pub use job::{
-    AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, EventJob, Fact, GoalsJob,
-    ModelFacts, ObserveJob, Occasion, PlanJob, PromptJob, Purpose, RenderJob, Standing, StatusJob,
-    Texts, Tokens, TriggerJob, VerifyJob, Wording,
+    Action, AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, Covered, Done,
+    EventJob, Fact, GoalsJob, Input, ModelFacts, ObserveJob, Occasion, Past, PlanJob, PromptJob,
+    Purpose, RenderJob, Savings, Smaller, Standing, StatusJob, Texts, Tokens, TriggerJob,
+    VerifyJob, Wording,
 };
 pub use order::{
-    AgeOrder, Drop, Fit, FoldUser, How, Insert, Merge, Order, Orders, PinOrder, Place, Replace,
-    Rollover, Strip, Summarize, Warn,
+    AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders, PinOrder,
+    Place, Replace, Rollover, Strip, Summarize, Warn,
 };
 pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};
 pub(crate) use shape::{table, words};

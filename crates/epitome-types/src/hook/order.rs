@@ -101,17 +101,22 @@ table! {
 }
 
 table! {
-    /// Puts a shorter text in the place of what a message, or a tool result in it, says.
+    /// Puts a shorter text in the place of what a message, a tool result in it, or a call's
+    /// arguments say.
     #[derive(Deserialize, PartialEq)]
     pub struct Replace {
         /// The message.
         pub entry: Place,
-        /// In which way it is shorter: `digest`, `offload`, `mask` or `cut`.
+        /// In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
         pub how: How,
-        /// The new text; without one Epitome makes it, no larger than `target`.
+        /// The new text; without one Epitome makes it, no larger than `target`. Of arguments it
+        /// stands in the place of the longest text among them, and must be given.
         pub with: Option<String>,
         /// The most that it may take.
         pub target: Option<u64>,
+        /// With `truncate_input`: which of the message's calls, counted from 1; the first unless
+        /// told otherwise.
+        pub call: Option<u32>,
     }
 }
 
@@ -126,6 +131,8 @@ super::shape::words! {
         Mask = "mask",
         /// Its beginning and its end.
         Cut = "cut",
+        /// The arguments of a call that wrote or edited a file: the same names, short texts.
+        TruncateInput = "truncate_input",
     }
 }
 
@@ -189,6 +196,29 @@ table! {
     }
 }
 
+table! {
+    /// Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a
+    /// folder, or where it cannot be written, the host is told and the plan is made all the same.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Export {
+        /// The file's name, with folders: `archive/talk_full.md`.
+        pub name: String,
+        /// What it says; the whole conversation as Markdown where nothing is given.
+        pub text: Option<String>,
+        /// Whether it goes behind what the file holds already.
+        pub append: Option<bool>,
+    }
+}
+
+table! {
+    /// Recommends a fresh session to the host.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct Handover {
+        /// What that starts from; the newest checkpoint where nothing is given.
+        pub text: Option<String>,
+    }
+}
+
 /// One operation of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -217,6 +247,17 @@ pub enum Order {
     Pin(PinOrder),
     /// Tells the host something.
     Warn(Warn),
+    /// Writes a file.
+    Export(Export),
+    /// Recommends a fresh session.
+    Handover(Handover),
+}
+
+impl Order {
+    /// Whether it changes nothing that is sent: it is the host's, whatever becomes of the rest.
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Self::Pin(_) | Self::Warn(_) | Self::Export(_) | Self::Handover(_))
+    }
 }
 
 const ORDERS: &[(&str, &TableShape)] = &[
@@ -232,6 +273,8 @@ const ORDERS: &[(&str, &TableShape)] = &[
     ("rollover", Rollover::TABLE),
     ("pin", PinOrder::TABLE),
     ("warn", Warn::TABLE),
+    ("export", Export::TABLE),
+    ("handover", Handover::TABLE),
 ];
 
 impl Shaped for Order {
@@ -269,13 +312,21 @@ mod tests {
             Order::Age(AgeOrder { checkpoint: String::new(), to: 2, target: 1 }),
             Order::Merge(Merge { checkpoints: Vec::new(), target: 1, to: None }),
             Order::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
-            Order::Replace(Replace { entry: Place(1), how: How::Digest, with: None, target: None }),
+            Order::Replace(Replace {
+                entry: Place(1),
+                how: How::Digest,
+                with: None,
+                target: None,
+                call: None,
+            }),
             Order::Drop(Drop { entries: Vec::new() }),
             Order::Strip(Strip { entries: Vec::new() }),
             Order::Insert(Insert { after: Place(1), role: Role::User, text: String::new() }),
             Order::Rollover(Rollover { target: 1 }),
             Order::Pin(PinOrder { entries: Vec::new() }),
             Order::Warn(Warn { text: String::new() }),
+            Order::Export(Export { name: String::new(), text: None, append: None }),
+            Order::Handover(Handover::default()),
         ];
         assert_eq!(all.len(), ORDERS.len());
         for (order, (word, _)) in all.iter().zip(ORDERS) {

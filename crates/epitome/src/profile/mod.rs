@@ -14,7 +14,7 @@ use epitome_plan::{
     ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope,
     Texts,
 };
-use epitome_types::ContentId;
+use epitome_types::{ContentId, Stand};
 
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions};
@@ -224,6 +224,7 @@ impl Profile {
     pub(crate) fn compress(&self, back: Back, envelope: Envelope) -> CompressOptions {
         let (compress, words) = (&self.options.compress, self.words(back));
         CompressOptions {
+            stand: Stand::default(),
             keep_recent_share: compress.keep_recent_share,
             keep_recent_slack: compress.keep_recent_slack,
             keep_recent_messages: compress.keep_recent_messages,

@@ -170,10 +170,7 @@ pub(crate) fn takes_talk(talk: &[Entry], standing: &Plan, orders: &Orders) -> bo
         _ => false,
     };
     let stays = |order: &Order| {
-        matches!(
-            order,
-            Order::Strip(_) | Order::Replace(_) | Order::Insert(_) | Order::Pin(_) | Order::Warn(_)
-        )
+        order.is_aside() || matches!(order, Order::Strip(_) | Order::Replace(_) | Order::Insert(_))
     };
     standing.ops.iter().any(has_left) || !orders.ops.iter().all(stays)
 }

@@ -1,7 +1,7 @@
 //! What a compression makes of a conversation is valid in every provider's format: whichever
 //! exchanges leave, calls keep their results and reasoning keeps what it led to (hazards 1 to 6).
 
-use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Unit};
+use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand, Unit};
 use epitome_kernel::{Gauge, Sizes, Thread, apply};
 use epitome_testkit::FixedCounter;
 use epitome_wire::{Document, Format, validate};
@@ -111,7 +111,7 @@ proptest! {
             free.flat_map(|(exchange, _)| exchange.entries.clone()).map(|at| EntryId(at as u32)).collect();
         prop_assume!(!covers.is_empty());
         let text = "S".to_owned();
-        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed };
+        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand::default() };
         let plan = Plan { ops: vec![Op::Summarize(checkpoint)], ..Plan::default() };
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let sizes = Sizes::of(thread.entries(), gauge, 0);

@@ -33,12 +33,14 @@ fn plans(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
                     how: How::Mask,
                     with: Some("The file is gone.".to_owned()),
                     target: None,
+                    call: None,
                 }),
                 Order::Replace(Replace {
                     entry: Place(21),
                     how: How::Cut,
                     with: None,
                     target: Some(40),
+                    call: None,
                 }),
                 Order::Insert(Insert {
                     after: Place(21),

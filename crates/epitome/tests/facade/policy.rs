@@ -131,7 +131,7 @@ fn the_wording_is_a_policys() {
             Wording::Checkpoint => "<{messages} messages, {id}>\n",
             _ => return Ok(None),
         };
-        Ok(Some(Answer::Render(Render { text: text.to_owned() })))
+        Ok(Some(Answer::Render(Render { text: Some(text.to_owned()), ..Render::default() })))
     };
     let mut talk = Talk::new(with(1000, words));
     talk.chat(30);
@@ -148,7 +148,7 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
         Job::Observe(job) if job.text.contains("Answer 3:") => {
             assert!(job.intent.as_deref().is_some_and(|text| text.starts_with("Question 3:")));
             let warn = Some("it wanders off".to_owned());
-            Ok(Some(Answer::Observe(Observe { warn, pin: Some(true) })))
+            Ok(Some(Answer::Observe(Observe { warn, pin: Some(true), ..Observe::default() })))
         }
         Job::Goals(job) if job.text.starts_with("Question 5:") => {
             let (kind, text) = ("goal".to_owned(), "the fifth".to_owned());
@@ -164,7 +164,8 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     talk.chat(10);
     let prompt = talk.prompt();
     assert_eq!(names(&prompt.events), ["policy-warning", "goal-updated", "pinned"]);
-    let warning = Happened::PolicyWarning { policy: "team".into(), text: "it wanders off".into() };
+    let (policy, text) = ("team".into(), "it wanders off".into());
+    let warning = Happened::PolicyWarning { policy, text, level: None };
     assert_eq!(prompt.events[0].what, warning);
     let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
     assert_eq!(prompt.events[2].what, pinned);
@@ -185,7 +186,7 @@ fn every_policy_is_told_what_happened() {
             let Job::Event(job) = job else { return Ok(None) };
             let event = serde_json::to_value(&job.event.what).unwrap();
             notes.lock().unwrap().push(format!("{name} {}", event["event"].as_str().unwrap()));
-            Ok(Some(Answer::Event(Noted {})))
+            Ok(Some(Answer::Event(Noted::default())))
         })
     };
     let mut talk = Talk::new(builder(1000).policy(hears("one")).policy(hears("other")));

@@ -3,7 +3,7 @@
 //! Invariant: what jobs say of bounds is what the chain answers to `budgets`, as in a session.
 
 use epitome::types::hook::{
-    AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, EventJob, Fact,
+    AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob, Fact,
     GoalsJob, ModelFacts, ObserveJob, Occasion, Place, PlanJob, PromptJob, Purpose, RenderJob,
     Standing, StatusJob, Texts, Tokens, TriggerJob, VerifyJob, Wording,
 };
@@ -75,7 +75,10 @@ impl Jobs {
             "arrive" => act(&Job::Arrive(&ArriveJob { common, entry, text })),
             "observe" => {
                 let intent = Some("Go on.".to_owned());
-                act(&Job::Observe(&ObserveJob { common, entry, intent, since_epoch: 12, text }));
+                let (actions, typed) = (Vec::new(), intent.clone());
+                let since_epoch = 12;
+                let job = ObserveJob { common, entry, actions, intent, typed, since_epoch, text };
+                act(&Job::Observe(&job));
             }
             "goals" => {
                 let (speaker, text) = ("model".to_owned(), TEXT.to_owned());
@@ -115,18 +118,40 @@ impl Jobs {
                 let must_keep = vec![TEXT.to_owned()];
                 let (op, max_tokens) = (Purpose::Summarize, 800);
                 let goals = Goals::default();
-                act(&Job::Prompt(&PromptJob { common, op, must_keep, goals, max_tokens }));
+                act(&Job::Prompt(&PromptJob {
+                    common,
+                    op,
+                    level: Some(3),
+                    covered: covered(),
+                    must_keep,
+                    goals,
+                    max_tokens,
+                    texts: &Same,
+                }));
             }
             "verify" => {
                 let must_keep = vec![Fact { text: TEXT.to_owned(), found: true }];
                 let candidate = TEXT.to_owned();
-                act(&Job::Verify(&VerifyJob { common, candidate, must_keep, tokens: 20 }));
+                act(&Job::Verify(&VerifyJob {
+                    common,
+                    op: Purpose::Summarize,
+                    level: Some(3),
+                    covered: covered(),
+                    candidate,
+                    must_keep,
+                    tokens: 20,
+                    texts: &Same,
+                }));
             }
             "render" => {
                 let part = Wording::Checkpoint;
                 act(&Job::Render(&RenderJob { common, part, stored: true, files: false }));
             }
-            "status" => act(&Job::Status(&StatusJob { common, used: 0.8, budgets })),
+            "status" => {
+                let (report, history, done) = (false, Vec::new(), Default::default());
+                let job = StatusJob { common, used: 0.8, budgets, report, history, done };
+                act(&Job::Status(&job));
+            }
             _ => {
                 let what = Happened::ContextWarning { percent: 80 };
                 let (session, at) = (common.session.clone(), common.now.clone());
@@ -159,8 +184,14 @@ fn columns() -> Columns {
         columns.names.push(calls.then(|| "read_file".to_owned()).into_iter().collect());
         columns.key.push(format!("{place:08x}"));
         columns.checkpoint.push(0);
+        columns.inputs.push(Vec::new());
     }
     columns
+}
+
+fn covered() -> Covered {
+    let Columns { count, role, speaker, .. } = columns();
+    Covered { count, role, speaker }
 }
 
 fn checkpoints() -> Vec<Standing> {
