@@ -1,11 +1,14 @@
 //! A folder as a workspace: files that a client's own tools open in the place of what left its
 //! prompt, and the [`augments`] that stand in it.
 //!
-//! Invariant: nothing is written outside of `.epitome` in the folder, and no link is followed on
-//! the way there; a file is the old one or the whole new one, readable by its owner only. Made by
-//! hosts, called by live sessions.
+//! Invariant: nothing is written outside of `.epitome` in the folder, nor among what is run or
+//! read from there, and no link is followed on the way; a file is the old one or the whole new one,
+//! readable by its owner only. Made by hosts, called by live sessions.
 
 pub mod augments;
+mod owned;
+
+pub use owned::block;
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -16,8 +19,14 @@ use epitome_kernel::{Workspace, WorkspaceError};
 /// The only folder that is written to, relative to the workspace.
 const OURS: &str = ".epitome";
 
+/// What stands in it that is its user's: nothing is written there.
+const OWN: [&str; 3] = ["augments", "plugins", "policies"];
+
 /// Keeps what is exported out of a repository.
-const IGNORE: (&str, &[u8]) = (".gitignore", b"*\n");
+const IGNORE: &str = ".gitignore";
+
+/// A larger file is not searched, in bytes.
+const LARGEST: u64 = 4 << 20;
 
 /// A folder that a client works in.
 #[derive(Clone, Debug)]
@@ -67,6 +76,10 @@ impl Folder {
             return Err(refused("only what is in `.epitome` is written"));
         }
         let mut inside = self.root.clone();
+        let own = parts.clone().nth(1).map(Component::as_os_str);
+        if OWN.iter().any(|name| own == Some(name.as_ref())) {
+            return Err(refused("what is in this folder is its user's"));
+        }
         for part in parts {
             let Component::Normal(name) = part else {
                 return Err(refused("the path is not a plain one"));
@@ -87,22 +100,72 @@ impl Workspace for Folder {
         plain && holds(&self.root.join(path), bytes).unwrap_or(false)
     }
 
+    fn holds(&self, path: &str, piece: &str) -> bool {
+        // Whoever follows links finds whether one leads out of the folder.
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let found = || {
+            let root = real(&self.root)?;
+            let file = real(&root.join(path)).filter(|file| file.starts_with(&root))?;
+            read(&file, LARGEST).ok().flatten()
+        };
+        found().is_some_and(|text| text.contains(piece))
+    }
+
     fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
-        let inside = self.inside(path)?;
-        // A path that is checked has a folder above it.
-        let folder = inside.parent().unwrap_or(&self.root);
-        write(folder, &inside, bytes).map_err(|error| failed(path, &error))
+        let (folder, inside) = self.room(path)?;
+        replace(&folder, &inside, bytes).map_err(|error| failed(path, &error))
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        let (_, inside) = self.room(path)?;
+        let file = private_file().append(true).create(true).open(inside);
+        file.and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(path, &error))
     }
 }
 
-/// Puts a whole file into a folder, which is made with its `.gitignore` where there is none.
-fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    private_folders().recursive(true).create(folder)?;
-    let (name, ignored) = IGNORE;
-    if !folder.join(name).exists() {
-        replace(folder, &folder.join(name), ignored)?;
+impl Folder {
+    /// The folder of a file that is written, and the file; the folder is made, with what keeps git
+    /// away from the file.
+    fn room(&self, path: &str) -> Result<(PathBuf, PathBuf), WorkspaceError> {
+        let inside = self.inside(path)?;
+        // A path that is checked has a folder above it.
+        let folder = inside.parent().unwrap_or(&self.root).to_owned();
+        let made = || {
+            private_folders().recursive(true).create(&folder)?;
+            // Beside what is its user's only the file itself is kept from git.
+            let all = folder != self.root.join(OURS);
+            let name = inside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            ignore(&folder, if all { "*".to_owned() } else { format!("/{name}") })
+        };
+        made().map_err(|error| failed(path, &error))?;
+        Ok((folder, inside))
     }
-    replace(folder, path, bytes)
+}
+
+/// Has git ignore what a pattern in a folder means.
+fn ignore(folder: &Path, pattern: String) -> io::Result<()> {
+    let file = folder.join(IGNORE);
+    let known = match read(&file, LARGEST) {
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("/{IGNORE}\n"),
+        known => known?.unwrap_or_default(),
+    };
+    match known.lines().any(|line| line == "*" || line == pattern) {
+        true => Ok(()),
+        false if pattern == "*" => replace(folder, &file, b"*\n"),
+        false => replace(folder, &file, format!("{known}{pattern}\n").as_bytes()),
+    }
+}
+
+/// What a file of at most so many bytes says; nothing where it is none, or is no text.
+fn read(path: &Path, most: u64) -> io::Result<Option<String>> {
+    // What is no file may never end.
+    let about = fs::metadata(path)?;
+    if !about.is_file() || about.len() > most {
+        return Ok(None);
+    }
+    let mut found = Vec::with_capacity(about.len() as usize);
+    OpenOptions::new().read(true).open(path)?.take(most).read_to_end(&mut found)?;
+    Ok(String::from_utf8(found).ok())
 }
 
 /// Files beside the one that they replace are private from the moment that they exist.
@@ -134,6 +197,19 @@ fn failed(path: &str, error: &io::Error) -> WorkspaceError {
     let cause = error.to_string();
     let cause = cause.split(" (os error").next().unwrap_or_default().to_owned();
     WorkspaceError { path: path.to_owned(), cause }
+}
+
+#[cfg(unix)]
+fn private_file() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn private_file() -> OpenOptions {
+    OpenOptions::new()
 }
 
 #[cfg(unix)]
@@ -177,7 +253,55 @@ mod tests {
             fs::read_dir(&ours).unwrap().map(|file| file.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, [".gitignore", "1a2b3c4d.md"]);
-        assert!(holds(&ours.join(".gitignore"), b"*\n").unwrap());
+        assert_eq!(read(&ours.join(IGNORE), LARGEST).unwrap().as_deref(), Some("*\n"));
+    }
+
+    #[test]
+    fn what_is_added_stands_behind_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Folder::new(folder.path());
+        for text in ["one\n", "two\n"] {
+            workspace.append(".epitome/LOG.md", text.as_bytes()).unwrap();
+        }
+        workspace.append(".epitome/OTHER.md", b"").unwrap();
+        assert!(workspace.persisted(".epitome/LOG.md", b"one\ntwo\n"));
+        // What else stands there may belong to the repository.
+        let ignored = read(&folder.path().join(".epitome/.gitignore"), 99).unwrap();
+        assert_eq!(ignored.as_deref(), Some("/.gitignore\n/LOG.md\n/OTHER.md\n"));
+    }
+
+    #[test]
+    fn a_file_holds_what_was_written_to_it() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let workspace = Folder::new(folder.path());
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("src")).unwrap();
+        for (name, text) in [("src/a.rs", "fn a() {}\nfn b() {}\n"), ("../x", "fn b() {}")] {
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(if name == "../x" { outside.path().join("x") } else { at(name) })
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+                .unwrap();
+        }
+        for path in ["src/a.rs", "./src/a.rs", "src/../src/a.rs", at("src/a.rs").to_str().unwrap()]
+        {
+            assert!(workspace.holds(path, "fn b() {}"), "{path}");
+            assert!(!workspace.holds(path, "fn c() {}"), "{path}");
+        }
+        let other = outside.path().join("x");
+        assert!(!workspace.holds(other.to_str().unwrap(), "fn b() {}"));
+        assert!(!workspace.holds("src", "") && !workspace.holds("src/b.rs", ""));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&other, at("link")).unwrap();
+            std::os::unix::fs::symlink(at("src/a.rs"), at("own")).unwrap();
+            assert!(!workspace.holds("link", "fn b() {}"));
+            assert!(workspace.holds("own", "fn b() {}"));
+        }
+        let large = OpenOptions::new().write(true).create_new(true).open(at("large")).unwrap();
+        large.set_len(LARGEST + 1).unwrap();
+        assert!(!workspace.holds("large", "\0"));
     }
 
     #[cfg(unix)]
@@ -186,12 +310,15 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         Folder::new(folder.path()).export(FILE, b"secret").unwrap();
+        Folder::new(folder.path()).append(".epitome/LOG.md", b"secret").unwrap();
         let mode =
             |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode();
         for path in [".epitome", ".epitome/offloaded"] {
             assert_eq!(mode(path) & 0o777, 0o700, "{path}");
         }
-        assert_eq!(mode(FILE) & 0o777, 0o600);
+        for path in [FILE, ".epitome/LOG.md", ".epitome/.gitignore"] {
+            assert_eq!(mode(path) & 0o777, 0o600, "{path}");
+        }
     }
 
     #[test]
@@ -199,11 +326,15 @@ mod tests {
         for path in ["x.md", "src/main.rs", "", "/etc/x", "../.epitome/x"] {
             check_refused(path, "only what is in `.epitome`");
         }
+        for path in [".epitome/policies/a/policy.lua", ".epitome/augments/a/b.md"] {
+            check_refused(path, "is its user's");
+        }
         for path in [".epitome/../x", ".epitome/offloaded/../../x"] {
             check_refused(path, "not a plain one");
         }
         let folder = tempfile::tempdir().unwrap();
-        assert!(!Folder::new(&folder.path().join("a")).persisted("../x", b""));
+        let inner = Folder::new(&folder.path().join("a"));
+        assert!(!inner.persisted("../x", b"") && !inner.holds("../x", ""));
     }
 
     #[cfg(unix)]
@@ -216,8 +347,10 @@ mod tests {
             fs::create_dir_all(at.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(outside.path(), &at).unwrap();
             let workspace = Folder::new(folder.path());
-            let error = workspace.export(FILE, b"x").unwrap_err();
-            assert!(error.cause.contains("is a link"), "{error}");
+            for write in [Folder::export, Folder::append] {
+                let error = write(&workspace, FILE, b"x").unwrap_err();
+                assert!(error.cause.contains("is a link"), "{error}");
+            }
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     }

@@ -158,7 +158,7 @@ impl Compressor {
 /// What a report warns of, of what came up.
 fn worth_telling(happened: &Happened) -> Option<String> {
     match happened {
-        Happened::PolicyWarning { policy, text } => Some(format!("{policy}: {text}")),
+        Happened::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
         Happened::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
         _ => None,
     }

@@ -95,7 +95,14 @@ mod tests {
         let chain = Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new());
         let granted = model.clone().map(|model| Arc::new(model) as Arc<dyn Model>);
         let council = Council { chain, model: granted };
-        let mut job = StatusJob { common: Common::default(), used: 0.0, budgets: <_>::default() };
+        let mut job = StatusJob {
+            common: Common::default(),
+            used: 0.0,
+            budgets: <_>::default(),
+            report: false,
+            history: Vec::new(),
+            done: <_>::default(),
+        };
         let said = now(council.ask(&mut job, |rest, job| rest.status(job)));
         assert_eq!(said.and_then(|status| status.text).as_deref(), expected);
         let errors: Vec<_> = council.chain.take_errors().iter().map(ToString::to_string).collect();

@@ -4,6 +4,7 @@
 //! warning is said once for as long as it lasts. Called by `replay`.
 
 use anstyle::{AnsiColor, Style};
+use epitome::types::hook::Drift;
 use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip};
 use epitome_lab::Turn;
 
@@ -84,9 +85,13 @@ fn what(event: &Event) -> (AnsiColor, String) {
             AnsiColor::Yellow,
             format!("not compressed at {}: {}", grouped(before), skipped(*reason)),
         ),
+        Happened::CheckpointProgress { stage, fraction } => {
+            let done = (fraction * 100.0).round();
+            (AnsiColor::White, format!("{}: {done} % of the compression", stage.word()))
+        }
         Happened::CompressionError { stage, cause, remedy } => {
             let cause = on_one_line(cause);
-            (AnsiColor::Red, format!("compression failed ({stage}): {cause}; {remedy}"))
+            (AnsiColor::Red, format!("compression failed ({}): {cause}; {remedy}", stage.word()))
         }
         Happened::SnapshotCreated { id, .. } | Happened::AutoSnapshotCreated { id, .. } => {
             (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
@@ -105,6 +110,22 @@ fn what(event: &Event) -> (AnsiColor, String) {
         }
         Happened::ToolResultDigested { entry, tool, .. } => {
             (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
+        }
+        Happened::ToolInputTruncated { entry, tool, .. } => {
+            (AnsiColor::Cyan, arrived("truncated", entry, tool, event.tokens))
+        }
+        Happened::DriftDetected { policy, drift, .. } => {
+            let Drift { trigger, intent, action } = drift;
+            let drift = on_one_line(&format!("{trigger}: {action}; it is there for {intent}"));
+            (AnsiColor::Yellow, format!("{policy}: {drift}"))
+        }
+        Happened::Recalled { query, sources, tokens } => {
+            let (from, tokens) = (sources.join(", "), grouped(*tokens));
+            (AnsiColor::Cyan, on_one_line(&format!("recalled {tokens} tokens of {from}: {query}")))
+        }
+        Happened::Handover { file, text } => {
+            let from = file.as_deref().map_or_else(|| on_one_line(text), str::to_owned);
+            (AnsiColor::Yellow, format!("better go on in a fresh session, from: {from}"))
         }
         Happened::WatermarkMoved { entry, tool, blocks, saved } => {
             let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
@@ -142,7 +163,7 @@ fn what(event: &Event) -> (AnsiColor, String) {
             (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
         }
         Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
-        Happened::PolicyWarning { policy, text } => {
+        Happened::PolicyWarning { policy, text, .. } => {
             (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
         }
         Happened::Pinned { entry, policy } => {

@@ -111,7 +111,7 @@ impl Session {
             }
             Err(error @ GoalError::Locked { .. }) => {
                 let (policy, text) = (GOALS.to_owned(), error.to_string());
-                Some(Happened::PolicyWarning { policy, text })
+                Some(Happened::PolicyWarning { policy, text, level: None })
             }
             // A marker that is about nothing is a text like any other.
             Ok((false, _)) | Err(_) => None,

@@ -14,7 +14,7 @@ use epitome_types::hook::{
 };
 use epitome_types::{
     Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
-    Role, Skip, Unit,
+    Role, Skip, Stage, Unit,
 };
 
 use super::Session;
@@ -181,7 +181,7 @@ impl Session {
             Planned::Refused(error) => {
                 let cause = error.to_string();
                 let remedy = "the conversation goes on as it was; please report this".to_owned();
-                let stage = "check";
+                let stage = Stage::Validation;
                 events.add([size, size], Happened::CompressionError { stage, cause, remedy });
                 return Ok(None);
             }
@@ -398,5 +398,5 @@ fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
 /// A summary that came to nothing; another one was made.
 fn unwritten(cause: String) -> Happened {
     let remedy = "the next summariser was asked in its place".to_owned();
-    Happened::CompressionError { stage: "summary", cause, remedy }
+    Happened::CompressionError { stage: Stage::Summarisation, cause, remedy }
 }

@@ -85,6 +85,8 @@ fn log(event: &Event) {
         Happened::CompressionError { .. }
             | Happened::PolicyError { .. }
             | Happened::PolicyWarning { .. }
+            | Happened::DriftDetected { .. }
+            | Happened::Handover { .. }
             | Happened::SnapshotError { .. }
             | Happened::WorkspaceError { .. }
             | Happened::ContextWarning { .. }

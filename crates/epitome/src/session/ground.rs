@@ -108,7 +108,7 @@ impl Ground<'_, '_> {
     }
 
     /// What every job says.
-    pub(crate) fn common(&self, window: Window, mode: Option<&str>) -> Common {
+    pub(crate) fn common(&self, window: Window, mode: Option<&str>, workspace: bool) -> Common {
         let head = self.incoming.chains.last().copied().unwrap_or_default();
         let mut seed = [0; 8];
         seed.copy_from_slice(&head.0[..8]);
@@ -127,6 +127,8 @@ impl Ground<'_, '_> {
             compressions: self.standing.compressions,
             confidence: self.standing.confidence,
             now: self.at.to_owned(),
+            messages: self.incoming.keys.len() as u32,
+            workspace,
             // Scripts read numbers as floats, which hold 53 bits.
             seed: u64::from_le_bytes(seed) >> 11,
             replies: Default::default(),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use epitome_kernel::{Counter, StoreError};
 use epitome_types::hook::{
-    Arriving, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
+    Action, Arriving, BudgetsJob, Common, Done, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
 };
-use epitome_types::{Body, By, Entry, Happened, Mark, Speaker};
+use epitome_types::{Body, By, Call, Entry, Goals, Happened, Mark, Speaker};
 
 use super::Session;
 use super::compress::Brief;
@@ -21,6 +21,7 @@ use super::tally::intent;
 use crate::Error;
 use crate::council::Council;
 use crate::facts::speaker;
+use crate::profile::Back;
 
 impl Session {
     /// The policies in their newest generation, which this request keeps, with their notes on the
@@ -57,7 +58,8 @@ impl Session {
 
     /// What every job says.
     pub(crate) fn common(&self, ground: &Ground<'_, '_>) -> Common {
-        ground.common(self.settings.window, self.settings.mode.as_deref())
+        let workspace = self.back() == Back::File;
+        ground.common(self.settings.window, self.settings.mode.as_deref(), workspace)
     }
 
     /// The bounds of the prompt, as the policies say.
@@ -83,18 +85,22 @@ impl Session {
         let new = ground.tail.from(ground.incoming.sent);
         let mut typed = ground.typed_before(ground.incoming.sent)?;
         for entry in new {
+            let goals = state.acts.as_ref().map(|acts| &acts.goals);
+            let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
             let text = entry.readable();
             let mut job = ObserveJob {
                 common: brief.common.clone(),
                 entry: arriving(entry, &text, ground),
-                intent: typed.clone(),
+                actions: entry.calls().map(action).collect(),
+                intent: goal.clone().or_else(|| typed.clone()),
+                typed: typed.clone(),
                 since_epoch: ground.since_epoch(),
                 text: &text,
             };
             let seen = brief.council.ask(&mut job, |rest, job| rest.observe(job)).await;
             let policy = brief.council.chain.winner("observe").unwrap_or_default();
             if let Some(text) = seen.as_ref().and_then(|seen| seen.warn.clone()) {
-                events.add([size; 2], Happened::PolicyWarning { policy: policy.clone(), text });
+                events.add([size; 2], Happened::PolicyWarning { policy: policy.clone(), text, level: None });
             }
             if seen.is_some_and(|seen| seen.pin == Some(true)) {
                 pins.push((ground.tail.place(entry.id), policy));
@@ -155,7 +161,8 @@ impl Session {
         let size = common.tokens.total;
         let used = size as f64 / ground.live.limit.max(1) as f64;
         let budgets = brief.budgets.clone();
-        let mut job = StatusJob { common: common.clone(), used, budgets };
+        let (report, history, done) = (false, Vec::new(), Done::default());
+        let mut job = StatusJob { common: common.clone(), used, budgets, report, history, done };
         let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
         let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
         if is_low && !self.low {
@@ -203,6 +210,11 @@ fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
         lines: text.lines().count() as u64,
         error: entry.results().any(|result| result.error),
     }
+}
+
+/// A call, as policies are told of it.
+fn action(call: &Call) -> Action {
+    Action { tool: call.tool.clone(), arguments: call.arguments.clone() }
 }
 
 /// What an entry says in words: calls of tools, what they return, and notes of the client are none.

@@ -85,7 +85,9 @@ fn reliability_falls_with_each_compression() {
         let mut common = common(6800, 500, 0, 4734);
         (common.model.name, common.compressions) = (Some(model.to_owned()), compressions);
         let (used, budgets) = (0.77, budgets(common.clone()));
-        ollm().ask().status(&StatusJob { common, used, budgets }).unwrap().unwrap()
+        let (report, history, done) = (false, Vec::new(), Default::default());
+        let job = StatusJob { common, used, budgets, report, history, done };
+        ollm().ask().status(&job).unwrap().unwrap()
     };
     let line = status("llama3:70b", 2).text.unwrap();
     assert_eq!(line, "Context: 5,234/6,800  🟡 66%  (2 compressions)");
