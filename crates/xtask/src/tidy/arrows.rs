@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-kernel",
             "epitome-lua",
             "epitome-plan",
+            "epitome-plugin",
             "epitome-store",
             "epitome-types",
             "epitome-wire",
@@ -56,12 +57,18 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-wire",
         ],
     ),
-    ("epitome-testkit", &["epitome-kernel"]),
+    ("epitome-testkit", &["epitome-kernel", "epitome-plugin"]),
     ("epitome-upstream", &[]),
     ("embed-in-rust", &["epitome"]),
     ("it", &[]),
     ("xtask", &[]),
 ];
+
+/// Where native plugins lie, and the one crate of ours that they may use.
+const PLUGINS: (&str, &str) = ("plugins/", "epitome-plugin");
+
+/// Who may use any of them.
+const FACADE: &str = "epitome";
 
 /// What tests of every crate may use besides.
 const FOR_TESTS: &[&str] = &["epitome-testkit", "epitome-upstream"];
@@ -145,19 +152,38 @@ impl Graph {
     }
 }
 
+fn is_plugin(folder: &str) -> bool {
+    folder.starts_with(PLUGINS.0)
+}
+
 /// Every arrow between our crates is declared, and what must be absent is.
 pub(crate) fn check(graph: &Graph) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, folder) in &graph.members {
         let manifest = format!("{folder}/Cargo.toml");
-        if folder.rsplit('/').next() != Some(name) {
+        let is_plugin = is_plugin(folder);
+        let last = folder.rsplit('/').next().unwrap_or_default();
+        let named = match is_plugin {
+            true => name.strip_suffix(last).is_some_and(|start| start.ends_with('-')),
+            false => name == last,
+        };
+        if !named {
             findings
                 .push(Finding::in_file(&manifest, format!("`{name}` is not its folder's name")));
         }
-        let Some((_, allowed)) = ARROWS.iter().find(|(declared, _)| declared == name) else {
-            findings.push(Finding::in_file(&manifest, format!("`{name}` is not in ARROWS")));
-            continue;
+        let declared = ARROWS.iter().find(|(declared, _)| declared == name);
+        let mut allowed = match declared {
+            Some((_, allowed)) => allowed.to_vec(),
+            None if is_plugin => vec![PLUGINS.1],
+            None => {
+                findings.push(Finding::in_file(&manifest, format!("`{name}` is not in ARROWS")));
+                continue;
+            }
         };
+        if name == FACADE {
+            let plugins = graph.members.iter().filter(|(_, folder)| self::is_plugin(folder));
+            allowed.extend(plugins.map(|(name, _)| name.as_str()));
+        }
         let ours = |edges: &'_ BTreeMap<String, BTreeSet<String>>| -> Vec<String> {
             let used = edges.get(name).into_iter().flatten();
             used.filter(|used| graph.members.contains_key(*used)).cloned().collect()
@@ -185,9 +211,10 @@ pub(crate) fn check(graph: &Graph) -> Vec<Finding> {
     findings
 }
 
-/// The map's table has one row for every crate, and none for a crate that is not there.
+/// The map's table has one row for every crate but plugins, and none for a crate that is not there.
 pub(crate) fn check_map(graph: &Graph, tree: &Tree) -> Vec<Finding> {
-    let mut missing: BTreeSet<&str> = graph.members.keys().map(String::as_str).collect();
+    let rows = graph.members.iter().filter(|(_, folder)| !is_plugin(folder));
+    let mut missing: BTreeSet<&str> = rows.map(|(name, _)| name.as_str()).collect();
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(tree.text(MAP).unwrap_or_default().lines()) {
         let row = line.strip_prefix("| `").and_then(|rest| rest.split_once("` |"));
@@ -294,6 +321,33 @@ mod tests {
                 "crates/types/Cargo.toml: `epitome-types` is not its folder's name",
             ],
         );
+    }
+
+    #[test]
+    fn a_plugin_uses_the_protocol_alone_and_only_the_facade_uses_it() {
+        let mut graph = graph(
+            &[
+                ("epitome", "epitome-digest-logs"),
+                ("epitome-digest-logs", "epitome-plugin"),
+                ("epitome-digest-diffs", "epitome-kernel"),
+                ("epitome-lab", "epitome-digest-logs"),
+            ],
+            &[],
+        );
+        for (name, folder) in [("logs", "plugins/logs"), ("diffs", "plugins/patches")] {
+            graph.members.insert(format!("epitome-digest-{name}"), folder.to_owned());
+        }
+        check_graph(
+            &graph,
+            &[
+                "plugins/patches/Cargo.toml: `epitome-digest-diffs` is not its folder's name",
+                "plugins/patches/Cargo.toml: `epitome-digest-diffs` may not use `epitome-kernel` \
+                 (see ARROWS)",
+                "crates/epitome-lab/Cargo.toml: `epitome-lab` may not use `epitome-digest-logs` \
+                 (see ARROWS)",
+            ],
+        );
+        assert_eq!(check_map(&graph, &Tree::of(&[(MAP, "")])).len(), 4);
     }
 
     #[test]
