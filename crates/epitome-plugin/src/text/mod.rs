@@ -3,8 +3,46 @@
 //! Invariant: pure functions of their arguments; what is not the text's own is written in `[… ]`.
 //! Called by plugins.
 
+pub mod asked;
 pub mod kind;
 pub mod outline;
 pub mod rows;
 pub mod shape;
 pub mod tape;
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+/// The lines of a text that its digest does not hold, for a plugin that does not say what it left
+/// out.
+#[must_use]
+pub fn unsaid(text: &str, digest: &str) -> Vec<Range<usize>> {
+    let said: FxHashSet<&str> = digest.lines().map(str::trim).collect();
+    shape::lines(text)
+        .filter(|line| {
+            let line = text[line.clone()].trim();
+            !line.is_empty() && !said.contains(line)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_not_held_are_left_out() {
+        assert_eq!(
+            unsaid(
+                "one
+
+  two
+three",
+                "[… 3 lines]
+two"
+            ),
+            [0..3, 12..17]
+        );
+    }
+}
