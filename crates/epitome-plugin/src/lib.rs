@@ -3,11 +3,13 @@
 //! An author implements [`Plugin`] and either hands it to a host that is written in Rust, or calls
 //! [`serve`] in `main` and has a program that any host can start. [`protocol`] is what both sides
 //! say then, one JSON object per line; it has a version of its own. [`text`] is what digests are
-//! made with.
+//! made with, [`check`] what a host asks for them through, and [`host`] runs programs.
 //!
 //! Invariant: nothing here knows Epitome's nouns or its kernel. A plugin in another language needs
 //! the protocol and nothing else.
 
+pub mod check;
+pub mod host;
 pub mod protocol;
 pub mod text;
 

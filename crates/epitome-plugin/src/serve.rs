@@ -57,16 +57,11 @@ fn digested(plugin: &dyn Plugin, call: &DigestCall) -> Result<Option<Value>, Fai
     // Sizes in the host's unit, by the share that this text's bytes have in it.
     let bytes = (call.text.len() as u64).max(1);
     let measure = |text: &str| (text.len() as u64 * call.tokens.max(1)).div_ceil(bytes);
-    let most = measure_of(call, bytes);
+    let most = call.most_bytes.saturating_mul(call.tokens.max(1)) / bytes;
     let job =
         Digest::new(&call.text, most, &measure).of(&call.tool, &call.arguments).with(&call.options);
     let answer = plugin.digest(&job)?;
     Ok(answer.and_then(|answer| serde_json::to_value(DigestAnswer::from(answer)).ok()))
-}
-
-/// What `most_bytes` come to in the host's unit.
-fn measure_of(call: &DigestCall, bytes: u64) -> u64 {
-    call.most_bytes.saturating_mul(call.tokens.max(1)) / bytes
 }
 
 impl From<Digested> for DigestAnswer {

@@ -1,0 +1,122 @@
+//! The one door through which a host asks any plugin for a digest.
+//!
+//! Invariant: what comes out can stand in the place of the result: smaller than it, within the
+//! bounds of the job, and with places that are places of its text. Called by hosts.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::text::outline::passages;
+use crate::{Digest, Digested, Failed, Plugin};
+
+/// A plugin's digest, or `None` where it has none that is small enough. A panic of a plugin that is
+/// compiled in is a failure like any other.
+///
+/// # Errors
+///
+/// What the plugin says, or what is wrong with its answer.
+pub fn digest(plugin: &dyn Plugin, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    let answer = catch_unwind(AssertUnwindSafe(|| plugin.digest(job)))
+        .unwrap_or_else(|_| Err(Failed::new("it panicked").with_remedy("tell its author")))?;
+    let Some(mut digested) = answer else { return Ok(None) };
+    let size = job.size(&digested.text);
+    if size > job.most || size >= job.size(job.text) {
+        return Ok(None);
+    }
+    fits(job.text, &digested).map_err(Failed::new)?;
+    digested.left = passages(job.text, digested.left.into_iter());
+    Ok(Some(digested))
+}
+
+/// Whether a digest says something, and places what it leaves out in the text.
+pub(crate) fn fits(text: &str, digested: &Digested) -> Result<(), String> {
+    if digested.text.trim().is_empty() {
+        return Err("its digest is empty".to_owned());
+    }
+    if digested.kind.is_empty()
+        || digested.kind.len() > 40
+        || digested.kind.contains(|c: char| c.is_control())
+    {
+        return Err(format!("`kind` is a word or two, not {:?}", digested.kind));
+    }
+    let mut end = 0;
+    for Range { start, end: next } in &digested.left {
+        let is_place = *start <= *next && text.get(*start..*next).is_some();
+        if !is_place {
+            return Err(format!(
+                "`left` holds {start}..{next}, which is no place in the {} bytes of the text, or \
+                 parts a character",
+                text.len()
+            ));
+        }
+        if *start < end {
+            return Err(format!("`left` holds {start}..{next} behind what ends at {end}"));
+        }
+        end = *next;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::About;
+
+    /// Answers with what it holds.
+    struct Fixed(Option<Digested>);
+
+    impl Plugin for Fixed {
+        fn about(&self) -> About {
+            About::new("fixed", "1").with_digest()
+        }
+
+        fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+            assert!(job.text != "panic", "as it was told");
+            Ok(self.0.clone())
+        }
+    }
+
+    fn check(text: &str, digest: &str, left: &[[usize; 2]], expected: Result<bool, &str>) {
+        let left = left.iter().map(|[start, end]| *start..*end).collect();
+        let answer = Digested { text: digest.into(), kind: "fixed".into(), left };
+        let size = |text: &str| text.len() as u64;
+        let found = super::digest(&Fixed(Some(answer)), &Digest::new(text, 6, &size));
+        let found = found.map(|digested| digested.is_some());
+        assert_eq!(found, expected.map_err(Failed::new), "{digest}");
+    }
+
+    #[test]
+    fn a_digest_is_smaller_within_bounds_and_placed() {
+        check("äeiou and more", "äeiou", &[[6, 14]], Ok(true));
+        check("äeiou and more", "", &[], Err("its digest is empty"));
+        check("äeiou and more", "äeiou a", &[], Ok(false));
+        check("abcd", "abcd", &[], Ok(false));
+        check(
+            "äeiou and more",
+            "äe",
+            &[[1, 3]],
+            Err("`left` holds 1..3, which is no place in the 15 bytes of the text, or parts a \
+                 character"),
+        );
+        check(
+            "äeiou and more",
+            "äe",
+            &[[3, 16]],
+            Err("`left` holds 3..16, which is no place in the 15 bytes of the text, or parts a \
+                 character"),
+        );
+        check(
+            "äeiou and more",
+            "äe",
+            &[[4, 6], [5, 7]],
+            Err("`left` holds 5..7 behind what ends at 6"),
+        );
+    }
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        let size = |text: &str| text.len() as u64;
+        let failed = super::digest(&Fixed(None), &Digest::new("panic", 2, &size)).unwrap_err();
+        assert_eq!(failed.to_string(), "it panicked; tell its author");
+    }
+}

@@ -1,0 +1,184 @@
+//! One run of a program: pipes, the threads at their ends, and its end.
+//!
+//! Invariant: whoever drops it has killed the whole process group and reaped the program; no call
+//! waits longer than its deadline, whatever the program reads, writes or leaves undone. Used by
+//! [`super::Process`].
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::error::Cause;
+use super::lines::{self, Line};
+use super::{Launch, Limits};
+use crate::protocol::{Asked, Said};
+
+/// Lines that may wait to be heard; a program that writes on is held up.
+const WAITING: usize = 2;
+/// Lines of the log that are remembered, and bytes of each.
+const LOG: usize = 50;
+const LOG_LINE: usize = 4096;
+/// How long the end of a log is waited for once the program is gone.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What a program wrote to standard error, the newest lines.
+pub(super) type Log = Arc<Mutex<VecDeque<String>>>;
+
+/// A program that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    stopped: bool,
+    /// To the thread that writes to it.
+    input: Sender<Vec<u8>>,
+    /// From the thread that reads from it.
+    output: Receiver<Line>,
+    log: Log,
+    /// Closed once the log is read to its end.
+    log_end: Receiver<()>,
+}
+
+impl Running {
+    /// Starts it; its log goes on in `log`.
+    pub(super) fn start(launch: &Launch, log: &Log) -> io::Result<Self> {
+        let (program, args) = launch
+            .command
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command is given"))?;
+        // A name is looked for on the path, a path starts at the plugin's folder.
+        let is_path = program.contains(['/', std::path::MAIN_SEPARATOR]);
+        let program = if is_path { launch.folder.join(program) } else { program.into() };
+        let mut command = Command::new(program);
+        command.args(args).current_dir(&launch.folder).env_clear();
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.envs(launch.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+
+        let (input, to_write) = channel();
+        let (heard, output) = sync_channel(WAITING);
+        let (log_open, log_end) = sync_channel(0);
+        if let Some(stdin) = child.stdin.take() {
+            thread::spawn(move || write(stdin, &to_write));
+        }
+        if let Some(stdout) = child.stdout.take() {
+            let most = launch.limits.line;
+            thread::spawn(move || listen(stdout, most, &heard));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let log = Arc::clone(log);
+            thread::spawn(move || note(stderr, &log, log_open));
+        }
+        Ok(Self { child, stopped: false, input, output, log: Arc::clone(log), log_end })
+    }
+
+    /// Says one line and waits for one.
+    pub(super) fn exchange(
+        &mut self,
+        asked: &Asked,
+        deadline: Duration,
+        limits: &Limits,
+    ) -> Result<Said, Cause> {
+        let mut line = serde_json::to_vec(asked).map_err(|error| Cause::Unsayable { error })?;
+        line.push(b'\n');
+        if self.input.send(line).is_err() {
+            return Err(self.ended());
+        }
+        match self.output.recv_timeout(deadline) {
+            Ok(Line::Whole(line)) => serde_json::from_slice(&line)
+                .map_err(|_| Cause::Garbage { line: lines::shown(&line) }),
+            Ok(Line::Cut(line)) => {
+                Err(Cause::TooLong { most: limits.line, line: lines::shown(&line) })
+            }
+            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Err(RecvTimeoutError::Timeout) => {
+                self.stop();
+                Err(Cause::Late { deadline, said: self.last_words() })
+            }
+        }
+    }
+
+    /// What is known once it has closed its output.
+    fn ended(&mut self) -> Cause {
+        let status = self.stop().unwrap_or_else(|| "in an unknown way".to_owned());
+        Cause::Ended { status, said: self.last_words() }
+    }
+
+    /// Kills what is left of it and of what it started; says how it ended.
+    ///
+    /// Never reaps before the group is killed: until then no other group can have its number.
+    fn stop(&mut self) -> Option<String> {
+        if !self.stopped {
+            self.stopped = true;
+            // Either may find that all is over already.
+            #[cfg(unix)]
+            rustix::process::kill_process_group(
+                rustix::process::Pid::from_child(&self.child),
+                rustix::process::Signal::KILL,
+            )
+            .ok();
+            self.child.kill().ok();
+        }
+        let status = self.child.wait().ok()?;
+        Some(status.to_string())
+    }
+
+    fn last_words(&self) -> Option<String> {
+        // The sender is never used: what is waited for is that it is dropped.
+        self.log_end.recv_timeout(LAST_WORDS).ok();
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.back().cloned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Writes what is sent, until the program is gone or no longer wanted; then closes its input.
+fn write(mut to: impl Write, lines: &Receiver<Vec<u8>>) {
+    for line in lines {
+        if to.write_all(&line).and_then(|()| to.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands on lines until there are no more, one is too long, or nobody listens.
+fn listen(from: impl Read, most: usize, to: &SyncSender<Line>) {
+    let mut from = BufReader::new(from);
+    loop {
+        let line = lines::next(&mut from, most).unwrap_or(Line::End);
+        let goes_on = matches!(line, Line::Whole(_));
+        if to.send(line).is_err() || !goes_on {
+            return;
+        }
+    }
+}
+
+/// Remembers the newest lines, whatever their length, and drops `open` at the end.
+fn note(from: impl Read, log: &Log, open: SyncSender<()>) {
+    let mut from = BufReader::new(from);
+    while let Ok(Line::Whole(line) | Line::Cut(line)) = lines::next(&mut from, LOG_LINE) {
+        let line = lines::shown(&line);
+        if line.is_empty() {
+            continue;
+        }
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.len() == LOG {
+            log.pop_front();
+        }
+        log.push_back(line);
+    }
+    drop(open);
+}

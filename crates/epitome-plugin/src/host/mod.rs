@@ -1,0 +1,314 @@
+//! Plugins that are programs: started when first asked, stopped when they fail, started again.
+//!
+//! A program runs in its own folder and process group, with `PATH` and the variables that the user
+//! granted and no others. That is order, not a sandbox: it may do what its user may do, so a host
+//! runs only programs that the user trusts.
+//!
+//! Invariant: one call at a time; a call ends within its deadline; whatever the program does, the
+//! host gets an answer or an error that says what happens now. Used by hosts.
+
+mod child;
+mod error;
+mod lines;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use self::child::{Log, Running};
+pub use self::error::{Cause, Now, PluginError};
+use crate::protocol::{Asked, DIGEST, DigestAnswer, DigestCall, HOST, Host, PROTOCOL, Said};
+use crate::{About, Digest, Digested, Failed, Plugin, text};
+
+/// What the first call of all is called in errors.
+const HELLO: &str = "hello";
+/// So many answers make up for the failures before them.
+const FORGIVEN_AFTER: u32 = 50;
+
+/// How a program is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The program and its arguments: a name is looked for on the path, a path begins at `folder`.
+    pub command: Vec<String>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// The variables that it gets beside `PATH`.
+    pub env: Vec<(String, String)>,
+    /// What it is held to.
+    pub limits: Limits,
+}
+
+/// What a program is held to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take from its start to its hello.
+    pub hello: Duration,
+    /// How long it may take for an answer.
+    pub call: Duration,
+    /// The longest line that it may write, in bytes.
+    pub line: usize,
+    /// How long it is left alone after each failure; after one more it stays off.
+    pub pauses: Vec<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            hello: Duration::from_secs(5),
+            call: Duration::from_secs(2),
+            line: 8 << 20,
+            pauses: vec![Duration::ZERO, Duration::from_secs(1), Duration::from_secs(10)],
+        }
+    }
+}
+
+/// A plugin that is a program.
+///
+/// Calls wait for one another, each no longer than those before it may take.
+#[derive(Debug)]
+pub struct Process {
+    about: About,
+    launch: Launch,
+    log: Log,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: Option<(Running, About)>,
+    failures: usize,
+    /// Answers since the last failure.
+    answers: u32,
+    rests_until: Option<Instant>,
+    off: bool,
+    calls: u64,
+}
+
+impl Process {
+    /// A plugin that is started with its first call. `about` is what its manifest says.
+    #[must_use]
+    pub fn new(about: About, launch: Launch) -> Self {
+        Self { about, launch, log: Log::default(), state: Mutex::default() }
+    }
+
+    /// What the program says about itself; starts it where it does not run.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not say hello.
+    pub fn hello(&self) -> Result<About, PluginError> {
+        let mut state = self.state();
+        self.running(&mut state, HELLO).map(|(_, about)| about.clone())
+    }
+
+    /// What it wrote to standard error, the newest lines.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Asks for a digest.
+    ///
+    /// # Errors
+    ///
+    /// Where it fails, or answers with what is no digest.
+    pub fn try_digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, PluginError> {
+        let tokens = job.size(job.text).max(1);
+        let bytes = job.text.len() as u64;
+        let mut call = DigestCall {
+            tool: job.tool.to_owned(),
+            arguments: job.arguments.to_owned(),
+            text: job.text.to_owned(),
+            tokens,
+            most: job.most,
+            most_bytes: share(bytes, job.most, tokens),
+            options: job.options.clone(),
+        };
+        let mut answer = self.digested(&call)?;
+        // Who counts bytes may miss a size in tokens; then it is told once by how much.
+        if let Some(found) = &answer
+            && let size = job.size(&found.text)
+            && size > job.most
+        {
+            call.most_bytes = share(call.most_bytes, job.most, size) / 20 * 19;
+            answer = self.digested(&call)?;
+        }
+        Ok(answer.map(|answer| digested(job.text, answer)))
+    }
+
+    /// Asks a hook.
+    ///
+    /// # Errors
+    ///
+    /// Where it fails.
+    pub fn try_hook(
+        &self,
+        hook: &str,
+        job: &Value,
+        options: &Value,
+    ) -> Result<Option<Value>, PluginError> {
+        let provides = |about: &About| about.hooks.iter().any(|name| name == hook);
+        let ok = self.call(hook, provides, |id| Asked::Hook {
+            id,
+            hook: hook.to_owned(),
+            job: job.clone(),
+            options: options.clone(),
+        })?;
+        Ok(Some(ok).filter(|ok| !ok.is_null()))
+    }
+
+    fn digested(&self, call: &DigestCall) -> Result<Option<DigestAnswer>, PluginError> {
+        let asked = |id| Asked::Digest { id, digest: call.clone() };
+        let ok = self.call(DIGEST, |about| about.digest, asked)?;
+        serde_json::from_value(ok).map_err(|error| {
+            self.failed(DIGEST, Cause::Misshapen { reason: error.to_string() }, Now::GoesOn)
+        })
+    }
+
+    /// One call and its answer.
+    fn call(
+        &self,
+        name: &str,
+        provides: impl Fn(&About) -> bool,
+        asked: impl FnOnce(u64) -> Asked,
+    ) -> Result<Value, PluginError> {
+        let mut state = self.state();
+        let id = state.calls;
+        state.calls += 1;
+        let limits = &self.launch.limits;
+        let (running, about) = self.running(&mut state, name)?;
+        let answer = if provides(about) {
+            running.exchange(&asked(id), limits.call, limits).and_then(|said| match said {
+                Said::Done { id: answered, ok } if answered == id => Ok(ok),
+                Said::Failed { id: answered, error } if answered == id => {
+                    Err(Cause::Reported { message: lines::shown(error.as_bytes()) })
+                }
+                Said::Done { id: answered, .. } | Said::Failed { id: answered, .. } => {
+                    Err(Cause::Stray { asked: id, answered })
+                }
+                Said::Hello { .. } => Err(Cause::Garbage { line: "a second hello".to_owned() }),
+            })
+        } else {
+            Err(Cause::Lacks { what: name.to_owned() })
+        };
+        match answer {
+            Ok(ok) => {
+                state.answers += 1;
+                if state.answers >= FORGIVEN_AFTER {
+                    state.failures = 0;
+                }
+                Ok(ok)
+            }
+            Err(cause) => Err(self.fail(&mut state, name, cause)),
+        }
+    }
+
+    /// The program, which is started where it does not run and may.
+    fn running<'s>(
+        &self,
+        state: &'s mut State,
+        call: &str,
+    ) -> Result<&'s mut (Running, About), PluginError> {
+        let running = match state.running.take() {
+            Some(running) => running,
+            None => self.start(state, call)?,
+        };
+        Ok(state.running.insert(running))
+    }
+
+    fn start(&self, state: &mut State, call: &str) -> Result<(Running, About), PluginError> {
+        if state.off {
+            return Err(self.failed(call, Cause::Off, Now::Off));
+        }
+        let rest = state.rests_until.map(|until| until.saturating_duration_since(now()));
+        if let Some(after) = rest.filter(|rest| !rest.is_zero()) {
+            return Err(self.failed(call, Cause::Resting, Now::Restart { after }));
+        }
+        let started = Running::start(&self.launch, &self.log)
+            .map_err(|error| Cause::Start { program: self.launch.command.join(" "), error });
+        let greeted = started.and_then(|mut running| {
+            let about = self.greet(&mut running)?;
+            Ok((running, about))
+        });
+        greeted.map_err(|cause| self.fail(state, HELLO, cause))
+    }
+
+    /// Hello, and what comes back.
+    fn greet(&self, running: &mut Running) -> Result<About, Cause> {
+        let hello = Asked::Hello { hello: Host { protocol: PROTOCOL, host: HOST.to_owned() } };
+        let limits = &self.launch.limits;
+        match running.exchange(&hello, limits.hello, limits)? {
+            Said::Hello { hello } if hello.protocol == PROTOCOL => Ok(hello.into()),
+            Said::Hello { hello } => Err(Cause::Version { theirs: hello.protocol }),
+            Said::Failed { error, .. } => {
+                Err(Cause::Reported { message: lines::shown(error.as_bytes()) })
+            }
+            Said::Done { .. } => Err(Cause::Garbage { line: "an answer before hello".to_owned() }),
+        }
+    }
+
+    /// Draws the consequences of a failure.
+    fn fail(&self, state: &mut State, call: &str, cause: Cause) -> PluginError {
+        if !cause.is_fatal() && state.running.is_some() {
+            return self.failed(call, cause, Now::GoesOn);
+        }
+        state.running = None;
+        state.answers = 0;
+        let pause = self.launch.limits.pauses.get(state.failures).copied();
+        state.failures += 1;
+        let happens = match pause.filter(|_| !cause.is_final()) {
+            Some(after) => {
+                state.rests_until = Some(now() + after);
+                Now::Restart { after }
+            }
+            None => {
+                state.off = true;
+                Now::Off
+            }
+        };
+        self.failed(call, cause, happens)
+    }
+
+    fn failed(&self, call: &str, cause: Cause, now: Now) -> PluginError {
+        PluginError { plugin: self.about.name.to_string(), call: call.to_owned(), cause, now }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Plugin for Process {
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        Ok(self.try_digest(job)?)
+    }
+
+    fn hook(&self, hook: &str, job: &Value, options: &Value) -> Result<Option<Value>, Failed> {
+        Ok(self.try_hook(hook, job, options)?)
+    }
+}
+
+fn digested(original: &str, answer: DigestAnswer) -> Digested {
+    let left = match answer.left {
+        Some(left) => left.into_iter().map(|[start, end]| start..end).collect(),
+        None => text::unsaid(original, &answer.text),
+    };
+    Digested { text: answer.text, kind: answer.kind.into(), left }
+}
+
+/// `part` of `whole`, of something else.
+fn share(of: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(of) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::disallowed_methods, reason = "it times how long a program that failed rests")]
+fn now() -> Instant {
+    Instant::now()
+}
