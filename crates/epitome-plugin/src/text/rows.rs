@@ -124,6 +124,13 @@ struct Sums<'r> {
     ends: Vec<Ends<'r>>,
 }
 
+impl<'r> Sums<'r> {
+    /// The columns whose values are counted.
+    fn counted(&self) -> impl Iterator<Item = &(usize, FxHashMap<&'r str, usize>)> {
+        self.few.iter().filter(|(_, values)| values.len() <= FEW)
+    }
+}
+
 impl<'a> Rows<'a> {
     /// The table where it is small, else a sample with counts; `None` where nothing fits.
     #[must_use]
@@ -215,7 +222,8 @@ impl<'a> Rows<'a> {
 
     /// From where to where the columns of many values go.
     fn ends_said(&self, sums: &Sums<'_>) -> String {
-        let many = |ends: &&Ends<'_>| sums.few.iter().all(|(column, _)| *column != ends.column);
+        let counted: Vec<usize> = sums.counted().map(|(column, _)| *column).collect();
+        let many = |ends: &&Ends<'_>| !counted.contains(&ends.column);
         let said = |ends: &Ends<'_>| {
             let [least, most] = ends.cells.map(self.spelling.value);
             format!("{} {least} – {most}", self.columns[ends.column])
@@ -230,7 +238,7 @@ impl<'a> Rows<'a> {
     /// How often the columns with few values have each of them.
     fn counts(&self, sums: &Sums<'_>) -> String {
         let mut out = String::new();
-        for (column, values) in sums.few.iter().filter(|(_, values)| values.len() <= FEW) {
+        for (column, values) in sums.counted() {
             let mut values: Vec<(&str, usize)> =
                 values.iter().map(|(value, count)| (*value, *count)).collect();
             values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
