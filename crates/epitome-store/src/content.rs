@@ -28,11 +28,17 @@ impl Told {
     }
 
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
-    /// who did it by hand.
+    /// who did it by hand. A system prompt may be; it is put together anew without it.
     pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
-        let Act::Goal(GoalAct { mut change, .. }) = acted.act.clone() else { return false };
-        let said = |text: &mut String| self.strings.iter().any(|string| holds(string, text));
-        acted.by != By::User && change.texts_mut().any(said)
+        match acted.act.clone() {
+            Act::Goal(GoalAct { mut change, .. }) => {
+                let said =
+                    |text: &mut String| self.strings.iter().any(|string| holds(string, text));
+                acted.by != By::User && change.texts_mut().any(said)
+            }
+            Act::System { .. } => true,
+            _ => false,
+        }
     }
 }
 

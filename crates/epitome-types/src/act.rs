@@ -1,11 +1,12 @@
 //! Acts: what the user, the agent or a policy did to a session, beside what was said.
 //!
 //! Invariant: an act is recorded as it was done and never changes; goals, active augments, a
-//! pending ask and the watermark are projections of the acts of a session, in their order.
+//! pending ask, the watermark and the system prompt are projections of the acts of a session, in
+//! their order.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArtifactChange, DecisionKind, EntryKey, MilestoneState, Priority};
+use crate::{ArtifactChange, ContentId, DecisionKind, EntryKey, EpochId, MilestoneState, Priority};
 
 /// Something that was done to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,15 @@ pub enum Act {
         blocks: u32,
         /// Tokens saved.
         saved: u64,
+    },
+    /// The system prompt was put together (SPEC 4.8).
+    System {
+        /// The epoch that it belongs to; none before the first.
+        epoch: Option<EpochId>,
+        /// What the host's own said, which it was made with.
+        of: ContentId,
+        /// What it says.
+        text: String,
     },
 }
 

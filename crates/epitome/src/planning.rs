@@ -319,7 +319,7 @@ pub(crate) async fn worded(
 /// What the policies say of a text.
 async fn rendered(part: Wording, back: Back, council: &Council, common: &Common) -> Option<Render> {
     let (stored, files) = (back != Back::None, back == Back::File);
-    let mut job = RenderJob { common: common.clone(), part, stored, files };
+    let mut job = RenderJob { common: common.clone(), part, system: None, stored, files };
     council.ask(&mut job, |rest, job| rest.render(job)).await
 }
 

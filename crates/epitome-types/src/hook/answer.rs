@@ -78,8 +78,8 @@ table! {
         pub how: Way,
         /// The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and
         /// `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and
-        /// `{file}`, a file that holds the original; that only where `job.workspace` is true. A
-        /// text that names neither id nor file gets a line behind it that does.
+        /// `{file}`, the job's `file`, where there is one. A text that names neither id nor file
+        /// gets a line behind it that does.
         pub with: Option<String>,
         /// The most that a digest or a preview may take.
         pub most: Option<u64>,
@@ -285,6 +285,17 @@ words! {
 }
 
 table! {
+    /// A part of a system prompt.
+    #[derive(Deserialize, PartialEq)]
+    pub struct Section {
+        /// What it is called where the host is told of it.
+        pub name: String,
+        /// What it says; a part that says nothing is left out.
+        pub text: String,
+    }
+}
+
+table! {
     /// The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`,
     /// `{tokens}` and `{call}` are filled in.
     #[derive(Default, Deserialize, PartialEq)]
@@ -297,6 +308,10 @@ table! {
         /// Of `checkpoint`: who says them. The provider's rules come first: where they take no
         /// message of the assistant, it is the user, as where nothing is said.
         pub role: Option<Role>,
+        /// Of `system`: what it says, in this order, an empty line between two. It is asked for
+        /// where a conversation is given message by message and stays as it is until the next
+        /// compression. The host is warned of a part beyond what `budgets` allows as `system`.
+        pub parts: Option<Vec<Section>>,
     }
 }
 

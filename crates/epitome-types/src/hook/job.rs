@@ -114,6 +114,11 @@ table! {
         pub common: Common,
         /// The result; `job.entry:text()` and `job.entry:head(n)` read it.
         pub entry: Arriving,
+        /// The id by which the result can be recalled.
+        pub original: String,
+        /// The file that holds the result where the answer names it; none where there is no
+        /// workspace.
+        pub file: Option<String>,
     }
     beside {
         /// Its text.
@@ -448,6 +453,38 @@ words! {
         Stub = "stub",
         /// The line that opens the state of the work.
         State = "state",
+        /// The system prompt, where it is Epitome's to make: the answer's `parts`.
+        System = "system",
+    }
+}
+
+table! {
+    /// An augment that is active.
+    #[derive(Default)]
+    pub struct Loaded {
+        /// Its name: `group/name`.
+        pub name: String,
+        /// Its title.
+        pub title: String,
+        /// What it says.
+        pub text: String,
+    }
+}
+
+table! {
+    /// What there is to make a system prompt of (SPEC 4.8).
+    #[derive(Default)]
+    pub struct Makings {
+        /// What the host says in its own system prompt: the team's instructions. What no part says
+        /// of it is put behind them.
+        pub instructions: Option<String>,
+        /// The goal that is worked at and what was decided, in a few lines; empty where there is
+        /// nothing of the kind.
+        pub goal: String,
+        /// The augments that are active.
+        pub augments: Vec<Loaded>,
+        /// The names of the tools that the request offers.
+        pub tools: Vec<String>,
     }
 }
 
@@ -459,6 +496,8 @@ table! {
         pub common: Common,
         /// Which.
         pub part: Wording,
+        /// Of `system`: what there is to make it of.
+        pub system: Option<Makings>,
         /// Whether the original can be found again; if not, no way back may be named.
         pub stored: bool,
         /// Whether it is also a file that the client's own tools open:

@@ -11,13 +11,13 @@ mod shape;
 
 pub use answer::{
     Ageing, Arrive, Budgets, Drift, Due, Found, Line, Noted, Observe, Passed, Position, Prompt,
-    Rejected, Render, Seconded, Status, Stop, Strength, Trigger, Verify, Way,
+    Rejected, Render, Seconded, Section, Status, Stop, Strength, Trigger, Verify, Way,
 };
 pub use job::{
     Action, AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, Covered, Done,
-    EventJob, Fact, GoalsJob, Input, ModelFacts, ObserveJob, Occasion, Past, PlanJob, PromptJob,
-    Purpose, RenderJob, Savings, Smaller, Standing, StatusJob, Texts, Tokens, TriggerJob,
-    VerifyJob, Wording,
+    EventJob, Fact, GoalsJob, Input, Loaded, Makings, ModelFacts, ObserveJob, Occasion, Past,
+    PlanJob, PromptJob, Purpose, RenderJob, Savings, Smaller, Standing, StatusJob, Texts, Tokens,
+    TriggerJob, VerifyJob, Wording,
 };
 pub use order::{
     AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders, PinOrder,

@@ -72,7 +72,10 @@ impl Jobs {
         };
         match hook {
             "budgets" => act(&Job::Budgets(&BudgetsJob { common })),
-            "arrive" => act(&Job::Arrive(&ArriveJob { common, entry, text })),
+            "arrive" => {
+                let (original, file) = ("1a2b3c4d".to_owned(), None);
+                act(&Job::Arrive(&ArriveJob { common, entry, original, file, text }));
+            }
             "observe" => {
                 let intent = Some("Go on.".to_owned());
                 let (actions, typed) = (Vec::new(), intent.clone());
@@ -145,7 +148,13 @@ impl Jobs {
             }
             "render" => {
                 let part = Wording::Checkpoint;
-                act(&Job::Render(&RenderJob { common, part, stored: true, files: false }));
+                act(&Job::Render(&RenderJob {
+                    common,
+                    part,
+                    system: None,
+                    stored: true,
+                    files: false,
+                }));
             }
             "status" => {
                 let (report, history, done) = (false, Vec::new(), Default::default());
