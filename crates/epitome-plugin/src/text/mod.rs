@@ -4,6 +4,7 @@
 //! Called by plugins.
 
 pub mod asked;
+pub mod code;
 pub mod kind;
 pub mod outline;
 pub mod rows;
