@@ -21,7 +21,7 @@ pub struct Digest<'a> {
     /// The most that the digest may take, by [`Self::size`].
     pub most: u64,
     /// What sizes a text in the unit of `most`.
-    measure: &'a dyn Fn(&str) -> u64,
+    measure: &'a (dyn Fn(&str) -> u64 + Sync),
     /// What the profile sets for the plugin; an object, or `null` where it sets nothing.
     pub options: &'a Value,
 }
@@ -29,7 +29,7 @@ pub struct Digest<'a> {
 impl<'a> Digest<'a> {
     /// A result of an unnamed tool, without options.
     #[must_use]
-    pub fn new(text: &'a str, most: u64, measure: &'a dyn Fn(&str) -> u64) -> Self {
+    pub fn new(text: &'a str, most: u64, measure: &'a (dyn Fn(&str) -> u64 + Sync)) -> Self {
         Self { tool: "", arguments: "", text, most, measure, options: &Value::Null }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Digest<'a> {
 
     /// The same with other bounds: `most` and what it is measured by.
     #[must_use]
-    pub fn within(self, most: u64, measure: &'a dyn Fn(&str) -> u64) -> Self {
+    pub fn within(self, most: u64, measure: &'a (dyn Fn(&str) -> u64 + Sync)) -> Self {
         Self { most, measure, ..self }
     }
 
