@@ -1,0 +1,87 @@
+//! Digests unified diffs: every changed line of small hunks, both ends of large ones.
+//!
+//! Files that nobody wrote, such as lock files, become counts; unchanged lines and what git says
+//! twice of a file go first; of long runs of added or removed lines the ends stay, and between
+//! them what is declared. Lines that tell of conflicts stay whatever the room.
+//!
+//! Invariant: a shown line is the diff's own; what is not stands in `[… ]`.
+
+mod diff;
+mod render;
+
+use epitome_plugin::text::outline::passages;
+use epitome_plugin::text::shape;
+use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+
+use diff::{Diff, Row, Section, What};
+use render::{DETAILS, render};
+
+/// What the digest calls itself.
+const KIND: &str = "diff";
+/// Among so many first lines a generated file says that it is.
+const SAYS: usize = 10;
+
+/// Digests unified diffs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Diffs;
+
+impl Plugin for Diffs {
+    fn about(&self) -> About {
+        About::new("diffs", "1")
+            .with_doc("unified diffs: small hunks whole, long ones and generated files as counts")
+            .with_digest()
+    }
+
+    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        if shape::reads_file(job) && !job.arguments.contains("git ") {
+            return Ok(None);
+        }
+        Ok(Diff::read(job.text).and_then(|diff| digest(job, &diff)))
+    }
+}
+
+fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
+    let mut generated: Vec<bool> =
+        diff.sections.iter().map(|section| is_generated(diff, section, job.arguments)).collect();
+    let all = diff.sections.iter().zip(&generated).all(|(section, is)| *is || !section.is_file);
+    if all {
+        generated.fill(false);
+    }
+    let mut fitting = DETAILS.iter().map(|detail| render(diff, *detail, &generated));
+    let rendered = fitting.find(|rendered| job.size(&rendered.text) <= job.most)?;
+    let left = passages(job.text, rendered.left.into_iter());
+    let smaller = rendered.text.len() < job.text.len();
+    smaller.then_some(Digested { text: rendered.text, kind: KIND.into(), left })
+}
+
+/// Whether a program wrote the file, and the call did not ask for it.
+fn is_generated(diff: &Diff<'_>, section: &Section, arguments: &str) -> bool {
+    let rows = &diff.rows[section.rows.clone()];
+    let path = rows.first().filter(|_| section.is_file).map(path).unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() || arguments.contains(name) {
+        return false;
+    }
+    let added = rows.iter().filter(|row| matches!(row.what, What::Added | What::Same)).take(SAYS);
+    let says = |row: &Row<'_>| row.text.contains("@generated") || row.text.contains("DO NOT EDIT");
+    NAMES.contains(&name)
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || FOLDERS.iter().any(|folder| path.split('/').any(|part| part == *folder))
+        || added.into_iter().any(says)
+}
+
+/// The path of the new file, as the first line about it has it.
+fn path<'a>(row: &'a Row<'_>) -> &'a str {
+    let text = row.text.split('\t').next().unwrap_or_default();
+    let path = text
+        .rsplit_once(" b/")
+        .map_or_else(|| text.split_once(' ').map_or(text, |(_, behind)| behind), |(_, path)| path);
+    path.rsplit(' ').next().unwrap_or(path)
+}
+
+const NAMES: &[&str] = &["go.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml"];
+
+const ENDINGS: &[&str] =
+    &[".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".generated.ts"];
+
+const FOLDERS: &[&str] = &["dist", "node_modules", "vendor", "__snapshots__"];

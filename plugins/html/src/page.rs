@@ -1,0 +1,380 @@
+//! Reads a page into blocks of text.
+//!
+//! Invariant: blocks are in the order of the page; their words are the page's, and what is not
+//! stands in `[… ]`. Called by the crate's digest.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::element::{self, Role, attribute};
+use crate::entity;
+use crate::scan::{Piece, Pieces};
+
+/// More elements in one another are not told apart.
+const DEPTH: usize = 512;
+/// Where an element that a closing tag names is not among so many innermost ones, it is not open.
+const NEAR: usize = 64;
+/// Of a form at most so many fields are named.
+const FIELDS: usize = 40;
+/// Signs that pages put beside a heading as a link to it.
+const ANCHORS: [&str; 4] = ["#", "§", "¶", "🔗"];
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Title,
+    Heading,
+    Text,
+    Preformatted,
+}
+
+/// One heading, paragraph, item, row or preformatted text.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) kind: Kind,
+    pub(crate) text: String,
+    /// Where it stands in the page, markup within it included.
+    pub(crate) span: Range<usize>,
+    /// Whether it stands around the main part.
+    around: bool,
+    /// Whether it stands in what the page calls its main part.
+    main: bool,
+}
+
+/// What a page says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) blocks: Vec<Block>,
+    /// Where blocks stand that are around the main part.
+    pub(crate) around: Vec<Range<usize>>,
+    /// Where scripts stand.
+    pub(crate) scripts: Vec<Range<usize>>,
+    pub(crate) styles: usize,
+    pub(crate) comments: usize,
+}
+
+impl Page {
+    /// Reads a page.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut reader = Reader::default();
+        for (span, piece) in Pieces::of(text) {
+            reader.piece(span, piece);
+        }
+        reader.flush();
+        let mut page = reader.page;
+        page.leave_around();
+        page
+    }
+
+    /// Leaves out what stands around the main part, unless that is nearly all.
+    fn leave_around(&mut self) {
+        let size = |wanted: &dyn Fn(&Block) -> bool| -> usize {
+            self.blocks.iter().filter(|block| wanted(block)).map(|block| block.text.len()).sum()
+        };
+        let all = size(&|_| true);
+        let main = size(&|block| block.main && !block.around);
+        let open = size(&|block| !block.around);
+        let stays = |block: &Block| match () {
+            () if block.kind == Kind::Title => true,
+            () if main * 4 >= open && main > 0 => block.main && !block.around,
+            () if open * 10 >= all => !block.around,
+            () => true,
+        };
+        let (stay, leave) = std::mem::take(&mut self.blocks).into_iter().partition(stays);
+        self.blocks = stay;
+        self.around = leave.into_iter().map(|block: Block| block.span).collect();
+    }
+}
+
+/// An element that is open.
+#[derive(Debug)]
+struct Open {
+    name: &'static str,
+    role: Role,
+    around: bool,
+}
+
+/// A link whose text is being read.
+#[derive(Debug)]
+struct Link {
+    /// Where its text begins in the block.
+    start: usize,
+    to: String,
+}
+
+/// A form, as what it asks for.
+#[derive(Debug)]
+struct Form {
+    start: usize,
+    said: String,
+    fields: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    page: Page,
+    open: Vec<Open>,
+    // How many elements of each sort are open.
+    dropped: usize,
+    around: usize,
+    main: usize,
+    preformatted: usize,
+    cells: usize,
+    /// The lists that are open, with the number of the last item where they are numbered.
+    lists: Vec<Option<u32>>,
+    link: Option<Link>,
+    /// Where links led so far.
+    linked: HashSet<String>,
+    form: Option<Form>,
+    style: bool,
+    titled: bool,
+    // The block that is being read.
+    kind: Option<Kind>,
+    /// What stands in front of its text.
+    mark: String,
+    text: String,
+    span: Option<Range<usize>>,
+}
+
+impl Reader {
+    fn piece(&mut self, span: Range<usize>, piece: Piece<'_>) {
+        match piece {
+            Piece::Open { name, attributes } => self.element(name, attributes, span),
+            Piece::Close(name) => self.close(name, span),
+            Piece::Text(text) => self.say(text, span),
+            Piece::Raw(_) if self.style => self.page.styles += 1,
+            Piece::Raw(_) => self.page.scripts.push(span),
+            Piece::Aside => self.page.comments += 1,
+        }
+    }
+
+    fn element(&mut self, name: &str, attributes: &str, span: Range<usize>) {
+        self.style = name.eq_ignore_ascii_case("style");
+        self.field(name, attributes);
+        match name.to_ascii_lowercase().as_str() {
+            "br" if self.cells == 0 => self.text.push('\n'),
+            "br" => self.space(),
+            "hr" => self.flush(),
+            "img" => self.image(attributes, span.clone()),
+            _ => {}
+        }
+        let Some((name, role)) = element::role(name).filter(|(name, _)| !element::is_void(name))
+        else {
+            return;
+        };
+        while let Some(last) = self.open.pop_if(|last| element::ends(last.name, name)) {
+            self.leave(&last, span.start);
+        }
+        if self.open.len() == DEPTH {
+            return;
+        }
+        let is_page = matches!(name, "body" | "main" | "article" | "a");
+        let around = match role {
+            Role::Around => true,
+            Role::AroundMain => self.main == 0,
+            _ => self.main == 0 && !is_page && element::is_around(attributes),
+        };
+        self.around += usize::from(around);
+        match role {
+            Role::Link => self.link(attributes),
+            Role::Cell => self.cell(),
+            _ if self.cells == 0 || role == Role::Row => self.flush(),
+            _ => self.space(),
+        }
+        match role {
+            Role::Dropped => self.dropped += 1,
+            Role::Main => self.main += 1,
+            Role::Preformatted => self.preformatted += 1,
+            Role::Cell => self.cells += 1,
+            Role::List { numbered } => self.lists.push(numbered.then_some(0)),
+            Role::Item => self.item(),
+            Role::Heading(level) => {
+                self.kind = Some(Kind::Heading);
+                self.mark = "#".repeat(level) + " ";
+            }
+            Role::Title => self.kind = Some(Kind::Title),
+            Role::Form => self.form = Some(Form::of(attributes, span.start)),
+            _ => {}
+        }
+        self.open.push(Open { name, role, around });
+    }
+
+    fn close(&mut self, name: &str, span: Range<usize>) {
+        let near = self.open.iter().rev().take(NEAR);
+        let Some(depth) =
+            near.map(|open| open.name).position(|open| open.eq_ignore_ascii_case(name))
+        else {
+            // What was never opened still parts what stands before and behind it.
+            if element::role(name).is_some_and(|(_, role)| role != Role::Link) {
+                self.space();
+            }
+            return;
+        };
+        for _ in 0..=depth {
+            if let Some(last) = self.open.pop() {
+                self.leave(&last, span.end);
+            }
+        }
+    }
+
+    /// What an element does where it ends.
+    fn leave(&mut self, open: &Open, at: usize) {
+        match open.role {
+            Role::Link => self.end_link(),
+            Role::Cell => {}
+            Role::Row => self.flush(),
+            _ if self.cells == 0 => self.flush(),
+            _ => self.space(),
+        }
+        self.around -= usize::from(open.around);
+        match open.role {
+            Role::Dropped => self.dropped -= 1,
+            Role::Main => self.main -= 1,
+            Role::Preformatted => self.preformatted -= 1,
+            Role::Cell => self.cells -= 1,
+            Role::List { .. } => drop(self.lists.pop()),
+            Role::Heading(_) | Role::Item | Role::Title => {
+                self.kind = None;
+                self.mark.clear();
+            }
+            Role::Form => self.end_form(at),
+            _ => {}
+        }
+    }
+
+    /// Text of the block that is being read.
+    fn say(&mut self, text: &str, span: Range<usize>) {
+        if self.dropped > 0 {
+            return;
+        }
+        let text = entity::decode(text);
+        if self.preformatted > 0 {
+            self.text.push_str(&text);
+        } else {
+            for c in text.chars().filter(|c| !matches!(c, '\u{ad}' | '\u{200b}' | '\u{feff}')) {
+                if c.is_whitespace() { self.space() } else { self.text.push(c) }
+            }
+        }
+        if !text.trim().is_empty() {
+            let start = self.span.take().map_or(span.start, |before| before.start);
+            self.span = Some(start..span.end);
+        }
+    }
+
+    fn space(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+    }
+
+    /// Ends the block that is being read.
+    fn flush(&mut self) {
+        self.end_link();
+        let text = std::mem::take(&mut self.text);
+        let is_code = self.preformatted > 0;
+        let body = if is_code { text.trim_matches('\n').trim_end() } else { text.trim() };
+        let Some(span) = self.span.take().filter(|_| !body.is_empty()) else { return };
+        let kind =
+            if is_code { Kind::Preformatted } else { self.kind.take().unwrap_or(Kind::Text) };
+        if kind == Kind::Title && std::mem::replace(&mut self.titled, true) {
+            return;
+        }
+        let text = std::mem::take(&mut self.mark) + body;
+        let (around, main) = (self.around > 0, self.main > 0);
+        self.page.blocks.push(Block { kind, text, span, around, main });
+    }
+
+    fn cell(&mut self) {
+        if self.cells == 0 && !self.text.trim().is_empty() {
+            self.space();
+            self.text.push_str("| ");
+        } else {
+            self.space();
+        }
+    }
+
+    fn item(&mut self) {
+        let depth = self.lists.len().clamp(1, 8) - 1;
+        let sign = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number = number.saturating_add(1);
+                format!("{number}. ")
+            }
+            _ => "- ".to_owned(),
+        };
+        if self.cells == 0 {
+            self.mark = "  ".repeat(depth) + &sign;
+        }
+    }
+
+    fn link(&mut self, attributes: &str) {
+        self.end_link();
+        let to = attribute(attributes, "href").unwrap_or_default().trim().to_owned();
+        self.link = Some(Link { start: self.text.len(), to });
+    }
+
+    /// Writes where a link leads behind its text, for each address once and never into code.
+    fn end_link(&mut self) {
+        let Some(Link { start, to }) = self.link.take() else { return };
+        let said = self.text.get(start..).unwrap_or_default();
+        let bare = said.trim();
+        let inside = to.is_empty() || to.starts_with('#') || to.starts_with("javascript:");
+        if inside {
+            if ANCHORS.contains(&bare) {
+                self.text.truncate(start);
+            }
+        } else if !bare.is_empty()
+            && bare != to
+            && self.preformatted == 0
+            && !to.contains(char::is_whitespace)
+            && self.linked.insert(to.clone())
+        {
+            let lead = &said[..said.len() - said.trim_start().len()];
+            let trail = &said[said.trim_end().len()..];
+            let linked = format!("{lead}[{bare}]({to}){trail}");
+            self.text.replace_range(start.., &linked);
+        }
+    }
+
+    fn image(&mut self, attributes: &str, span: Range<usize>) {
+        let said = attribute(attributes, "alt").unwrap_or_default();
+        if !said.trim().is_empty() && self.dropped == 0 {
+            self.say(&format!("[… image: {}]", said.trim()), span);
+        }
+    }
+
+    /// Notes a field of a form.
+    fn field(&mut self, name: &str, attributes: &str) {
+        let is_field = ["input", "select", "textarea", "button"]
+            .iter()
+            .any(|field| name.eq_ignore_ascii_case(field));
+        if let Some(form) = self.form.as_mut().filter(|_| is_field)
+            && let Some(name) = attribute(attributes, "name").filter(|name| !name.trim().is_empty())
+            && form.fields.len() < FIELDS
+            && form.fields.iter().all(|field| *field != name)
+        {
+            form.fields.push(name.into_owned());
+        }
+    }
+
+    /// Says what a form asks for.
+    fn end_form(&mut self, end: usize) {
+        let Some(form) = self.form.take().filter(|form| !form.fields.is_empty()) else { return };
+        self.space();
+        self.text.push_str(&format!("[… {}: {}]", form.said, form.fields.join(", ")));
+        let start = self.span.take().map_or(form.start, |before| before.start);
+        self.span = Some(start..end);
+        if self.cells == 0 {
+            self.flush();
+        }
+    }
+}
+
+impl Form {
+    fn of(attributes: &str, start: usize) -> Self {
+        let method = attribute(attributes, "method").unwrap_or_default().to_ascii_uppercase();
+        let action = attribute(attributes, "action").unwrap_or_default();
+        let words = ["form", &method, &action].into_iter().filter(|word| !word.trim().is_empty());
+        Self { start, said: words.collect::<Vec<_>>().join(" "), fields: Vec::new() }
+    }
+}
