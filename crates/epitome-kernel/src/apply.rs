@@ -48,6 +48,8 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         stripped: BTreeSet::new(),
         inserts: Vec::new(),
     };
+    let system = thread.entries().iter().take_while(|entry| entry.role == Role::System);
+    let front = system.count();
     for op in &plan.ops {
         match op {
             Op::Replace { part, with, .. } => {
@@ -63,11 +65,13 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
             }
             Op::Summarize(checkpoint) => {
                 checkpoint.covers.iter().for_each(|id| view.kept[id.index()] = false);
-                let last = checkpoint.covers.last().copied();
-                let text = &checkpoint.text;
-                view.inserts.push(Inserted::new(last, Role::User, text, Kind::Checkpoint));
+                view.inserts.push(Inserted::checkpoint(checkpoint, front));
             }
         }
+    }
+    if plan.ops.iter().any(|op| matches!(op, Op::Summarize(one) if one.stand.front)) {
+        let state = view.inserts.iter_mut().find(|inserted| inserted.kind == Kind::State);
+        state.into_iter().for_each(|state| state.place = front);
     }
     view.inserts.sort_by_key(Inserted::order);
     lead_with_user(&mut view);

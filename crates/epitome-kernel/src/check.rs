@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{EntryId, Op, PartId, Plan, Role};
+use epitome_types::{EntryId, How, Op, PartId, Plan, Role};
 
-use crate::port::Measure;
 use crate::size::Sizes;
 use crate::strip::{Gone, Rest};
 use crate::thread::{Frozen, Pin, Thread};
@@ -32,6 +31,9 @@ pub enum Fault {
     /// The part does not exist.
     #[error("{} has no part {}", .0.entry, .0.part)]
     UnknownPart(PartId),
+    /// Arguments would be truncated where there are none.
+    #[error("part {} of {} is no tool call: it has no arguments to truncate", .0.part, .0.entry)]
+    NotCall(PartId),
     /// The part has no text to replace.
     #[error("part {} of {} is neither a text nor a tool result", .0.part, .0.entry)]
     NotText(PartId),
@@ -110,9 +112,11 @@ impl Fault {
     /// The invariant it breaks, as a section of the specification.
     pub fn invariant(&self) -> &'static str {
         match self {
-            Self::UnknownEntry(_) | Self::UnknownPart(_) | Self::NotText(_) | Self::NotTool(_) => {
-                "2.7 (known parts)"
-            }
+            Self::UnknownEntry(_)
+            | Self::UnknownPart(_)
+            | Self::NotText(_)
+            | Self::NotCall(_)
+            | Self::NotTool(_) => "2.7 (known parts)",
             Self::TouchedTwice { .. } | Self::StatedTwice { .. } | Self::Nothing => {
                 "2.7 (one op per part)"
             }
@@ -171,7 +175,7 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn op(&mut self, number: usize, op: &Op) -> Result<(), Fault> {
         match op {
-            Op::Replace { part, with, .. } => self.replace(number, *part, with),
+            Op::Replace { part, with, how } => self.replace(number, *part, with, *how),
             Op::Drop { entries } => {
                 self.take(number, entries)?;
                 self.untorn(entries.iter().copied())
@@ -196,15 +200,21 @@ impl Checker<'_> {
         }
     }
 
-    fn replace(&mut self, number: usize, part: PartId, with: &str) -> Result<(), Fault> {
+    fn replace(&mut self, number: usize, part: PartId, with: &str, how: How) -> Result<(), Fault> {
         self.known(part.entry)?;
         if self.thread.part(part).is_none() {
             return Err(Fault::UnknownPart(part));
         }
-        match self.thread.frozen(part) {
+        let input = how == How::TruncateInput;
+        let frozen = match input {
+            true => self.thread.frozen_input(part),
+            false => self.thread.frozen(part),
+        };
+        match frozen {
             Some(Frozen::System) => return Err(Fault::System(part.entry)),
             Some(Frozen::Pinned(pin)) => return Err(Fault::Pinned { entry: part.entry, pin }),
             Some(Frozen::Thinking) => return Err(Fault::Thinking(part)),
+            Some(Frozen::NotText) if input => return Err(Fault::NotCall(part)),
             Some(Frozen::NotText) => return Err(Fault::NotText(part)),
             None => {}
         }
@@ -214,7 +224,7 @@ impl Checker<'_> {
             return Err(Fault::TouchedTwice { entry: part.entry, other });
         }
         let Some(sizes) = self.sizes else { return Ok(()) };
-        smaller(sizes.part(part), sizes.gauge().size(with))
+        smaller(sizes.part(part), sizes.rewritten(self.thread, part, with))
     }
 
     /// Takes entries out: none of them pinned, in order.

@@ -1,5 +1,6 @@
 //! The ports: what the kernel asks of its adapters. It knows none of them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -143,8 +144,8 @@ pub struct DigestJob<'a> {
 pub struct Digested {
     /// The text, without the marker that names the original.
     pub text: String,
-    /// What the result was taken for: `json`, `log`, `search` or `text`.
-    pub kind: &'static str,
+    /// What the result was taken for, in a word or two: `json`, `log`, `text`.
+    pub kind: Cow<'static, str>,
     /// Where the original says what the digest leaves out: byte ranges in order, on character
     /// boundaries, each short enough to be one passage of the search index.
     pub left: Vec<Range<usize>>,
@@ -294,7 +295,8 @@ fn hint(nearest: Option<&str>) -> String {
 /// The folder that a client works in: what its own tools can open. Without one nothing is persisted
 /// and nothing can be exported (HOUSE 4).
 pub trait Workspace: Send + Sync {
-    /// Whether the file at a path, relative to the folder, holds exactly these bytes.
+    /// Whether the file at a path, relative to the folder or absolute and in it, holds exactly these
+    /// bytes.
     fn persisted(&self, path: &str, bytes: &[u8]) -> bool;
 
     /// Whether the file at a path, relative to the folder or absolute and in it, holds a piece of

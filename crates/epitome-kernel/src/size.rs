@@ -6,6 +6,7 @@
 use epitome_types::{Body, Breakdown, Entry, EntryId, Part, PartId, Role, Unit};
 
 use crate::port::{Gauge, Measure};
+use crate::thread::Thread;
 
 /// What an inserted message takes beside its escaped text, at most: a content block of its own,
 /// and its neighbour's text wrapped into one.
@@ -127,6 +128,20 @@ impl<'g> Sizes<'g> {
     /// The size of a part of the thread.
     pub fn part(&self, id: PartId) -> u64 {
         self.parts[self.starts[id.entry.index()] + id.part as usize]
+    }
+
+    /// The size of a part of the thread with another text in the place of its own. Some formats
+    /// write arguments as they are and some escaped: in bytes the larger of both counts.
+    pub fn rewritten(&self, thread: &Thread, id: PartId, text: &str) -> u64 {
+        let size = self.gauge.size(text);
+        match (thread.part(id).map(|part| &part.body), self.gauge.unit) {
+            (Some(Body::Call(call)), Unit::Tokens) => size + self.gauge.size(&call.tool),
+            (Some(Body::Call(call)), Unit::Bytes) => {
+                let bare = self.part(id) + text.len() as u64;
+                size.max(bare.saturating_sub(call.arguments.len() as u64))
+            }
+            _ => size,
+        }
     }
 
     /// What an entry of the thread is smaller without a part, separator included; what the format

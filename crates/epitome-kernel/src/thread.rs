@@ -201,6 +201,18 @@ impl Thread {
         }
     }
 
+    /// Why the arguments of a call of this thread cannot be replaced, where they cannot: `NotText`
+    /// for what is no call.
+    pub fn frozen_input(&self, id: PartId) -> Option<Frozen> {
+        let is_call = matches!(self.part(id).map(|part| &part.body), Some(Body::Call(_)));
+        match self.pinned(id.entry) {
+            Some(Pin::System) => Some(Frozen::System),
+            Some(pin) => Some(Frozen::Pinned(pin)),
+            None if self.latest_thinking == Some(id.entry) => Some(Frozen::Thinking),
+            None => (!is_call).then_some(Frozen::NotText),
+        }
+    }
+
     /// The tool whose result a part is or stands in.
     pub fn tool_of(&self, id: PartId) -> Option<&str> {
         Some(self.call_of(id)?.tool.as_str())

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Body, Breakdown, Edit, Entry, EntryId, Part, PartId, Role, Speaker};
+use epitome_types::{
+    Body, Breakdown, Checkpoint, Edit, Entry, EntryId, Part, PartId, Role, Speaker,
+};
 
 use crate::size::{Sizes, category};
 use crate::thread::Thread;
@@ -27,6 +29,8 @@ pub struct View<'t> {
 pub struct Inserted {
     /// It stands before the entry of this index.
     pub(crate) place: usize,
+    /// Where it stands among those of its place: at the front, checkpoints go by what they cover.
+    rank: usize,
     /// Its role.
     pub role: Role,
     /// Its text.
@@ -164,7 +168,7 @@ impl View<'_> {
     pub fn sent_part(&self, sizes: &Sizes<'_>, id: PartId) -> u64 {
         match self.rewrites.get(&id) {
             _ if !self.keeps(id.entry) || self.stripped.contains(&id) => 0,
-            Some(text) => crate::Measure::size(sizes.gauge(), text),
+            Some(text) => sizes.rewritten(self.thread, id, text),
             None => sizes.part(id),
         }
     }
@@ -172,7 +176,7 @@ impl View<'_> {
     fn entry_size(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
         let rewrites = self.rewrites_of(id);
         let size = rewrites.fold(sizes.entry(id), |size, (&part, text)| {
-            size.saturating_sub(sizes.part(part)) + crate::Measure::size(sizes.gauge(), text)
+            size.saturating_sub(sizes.part(part)) + sizes.rewritten(self.thread, part, text)
         });
         let stripped = self.stripped_of(id).flat_map(|&part| self.thread.with_inner(part));
         size.saturating_sub(stripped.map(|part| sizes.share(part)).sum())
@@ -187,7 +191,7 @@ impl View<'_> {
                     tokens.add_to(&mut by, entry);
                     for (&id, text) in self.rewrites_of(entry.id) {
                         let slot = category(&mut by, entry, self.thread.part(id));
-                        let new = crate::Measure::size(tokens.gauge(), text);
+                        let new = tokens.rewritten(self.thread, id, text);
                         *slot = slot.saturating_sub(tokens.part(id)) + new;
                     }
                     let stripped = self.stripped_of(entry.id);
@@ -221,12 +225,23 @@ impl View<'_> {
 
 impl Inserted {
     pub(crate) fn new(after: Option<EntryId>, role: Role, text: &str, kind: Kind) -> Self {
-        Self { place: after.map_or(0, |id| id.index() + 1), role, text: text.to_owned(), kind }
+        let place = after.map_or(0, |id| id.index() + 1);
+        Self { place, rank: 0, role, text: text.to_owned(), kind }
+    }
+
+    /// A checkpoint; `front` is the place behind the system prompt.
+    pub(crate) fn checkpoint(checkpoint: &Checkpoint, front: usize) -> Self {
+        let Checkpoint { covers, text, stand, .. } = checkpoint;
+        let made = Self::new(covers.last().copied(), stand.role(), text, Kind::Checkpoint);
+        match stand.front {
+            true => Self { place: front, rank: made.place, ..made },
+            false => made,
+        }
     }
 
     /// By place; the state of the work stands behind all else that is put there.
-    pub(crate) fn order(&self) -> (usize, bool) {
-        (self.place, self.kind == Kind::State)
+    pub(crate) fn order(&self) -> (usize, bool, usize) {
+        (self.place, self.kind == Kind::State, self.rank)
     }
 
     fn edit(&self, after: Option<EntryId>) -> Edit {
@@ -255,6 +270,7 @@ pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
     match &mut part.body {
         Body::Text(old) => text.clone_into(old),
         Body::Result(result) => text.clone_into(&mut result.text),
+        Body::Call(call) => text.clone_into(&mut call.arguments),
         _ => {}
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use epitome_kernel::types::hook::{Arrive, Arriving, Way};
 use epitome_kernel::types::{Body, ContentId, EntryKey, How, Part, PartId, Plan, Rewrite};
-use epitome_kernel::{Departure, DigestJob, Digested, Digester, Sizes, Thread};
+use epitome_kernel::{Departure, DigestJob, Digested, Digester, Measure, Sizes, Thread};
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter};
@@ -88,6 +88,16 @@ pub fn arrive(
     Arrival { rewrites, departure }
 }
 
+/// Puts a value where a policy's text leaves room for it, as `{name}`. Where the original says the
+/// same, only the first is the policy's for sure.
+pub fn fill_in(with: &str, name: &str, value: &str, original: &str) -> String {
+    let room = format!("{{{name}}}");
+    match original.contains(&room) {
+        true => with.replacen(&room, value, 1),
+        false => with.replace(&room, value),
+    }
+}
+
 /// Looks at one part after the other.
 struct Door<'a> {
     thread: &'a Thread,
@@ -119,11 +129,33 @@ impl Door<'_> {
         }
     }
 
-    /// A policy's own text, with the marker that names the original behind it.
+    /// A policy's own text; where that does not name the original, with the marker behind it that
+    /// does.
     fn replaced(&self, part: PartId, text: &str, with: &str, how: How) -> Option<Cut> {
-        let digest = Digested { text: with.trim().to_owned(), kind: "text", left: Vec::new() };
-        let smaller = self.tokens.part(part).saturating_sub(1);
-        Some(Cut { how, ..self.cutter.digest(part, text, &digest, smaller)? })
+        let most = self.tokens.part(part).saturating_sub(1);
+        let id = ContentId::of(text).short();
+        let with = self.filled(part, text, with.trim(), &id);
+        if with.contains(&id) {
+            let size = self.tokens.gauge().size(&with);
+            let cut = Cut { part, with, how, size, most, digest: false, left: Vec::new() };
+            return (size <= most).then_some(cut);
+        }
+        let digest = Digested { text: with, kind: "text".into(), left: Vec::new() };
+        Some(Cut { how, ..self.cutter.digest(part, text, &digest, most)? })
+    }
+
+    /// A policy's text with what it leaves to be filled in.
+    fn filled(&self, part: PartId, text: &str, with: &str, id: &str) -> String {
+        let (tokens, lines) = (self.tokens.part(part), text.lines().count());
+        let values = [("id", id), ("tokens", &tokens.to_string()), ("lines", &lines.to_string())];
+        let with = values
+            .iter()
+            .fold(with.to_owned(), |with, (name, value)| fill_in(&with, name, value, text));
+        if !with.contains("{saved}") {
+            return with;
+        }
+        let saved = tokens.saturating_sub(self.tokens.gauge().size(&with));
+        fill_in(&with, "saved", &saved.to_string(), text)
     }
 
     fn digest(&self, part: PartId, text: &str, most: u64) -> Option<Cut> {

@@ -260,7 +260,8 @@ mod tests {
         let check = |tokens, tool: &str, expected: Way, most| {
             let tool = Some(tool.to_owned());
             let entry = Arriving { tokens, tool, ..Arriving::default() };
-            let job = ArriveJob { common: common(1000, 0), entry, text: "" };
+            let (original, file, text) = (String::new(), None, "");
+            let job = ArriveJob { common: common(1000, 0), entry, original, file, text };
             let answer = Arrive { how: expected, with: None, most };
             assert_eq!(chain().1.ask().arrive(&job), Ok(Some(answer)), "{tokens}");
         };

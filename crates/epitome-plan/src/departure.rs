@@ -10,6 +10,7 @@ use epitome_kernel::types::{
 };
 
 use crate::cut::{Cut, missing};
+use crate::input::long_texts;
 use crate::lines;
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
@@ -107,11 +108,15 @@ impl<'a> Leaving<'a> {
                 Op::Strip { parts } => self.strip(parts),
                 Op::Replace { part, with, .. } => {
                     let Some(entry) = self.thread.entry(part.entry) else { continue };
-                    let text = entry.parts[part.part as usize].text().unwrap_or_default();
+                    let Some(said) = entry.parts.get(part.part as usize) else { continue };
+                    let text = said.original().unwrap_or_default();
                     let id = ContentId::of(text);
                     self.blob(id, self.thread.name(entry), text.to_owned());
                     match cuts.iter().find(|cut| cut.part == *part) {
                         Some(cut) if !cut.left.is_empty() => self.told(cut.left.clone()),
+                        _ if matches!(said.body, Body::Call(_)) => {
+                            long_texts(text).iter().for_each(|it| self.pieces(part.entry, it));
+                        }
                         _ => self.pieces(part.entry, missing(text, with)),
                     }
                     if let Some(tool) = self.thread.tool_of(*part) {

@@ -38,6 +38,22 @@ pub enum OrderError {
         /// The place.
         place: u32,
     },
+    /// There is no such call.
+    #[error("message {place} has no call {number}; it has {count}, counted from 1")]
+    NoCall {
+        /// The place.
+        place: u32,
+        /// Which was asked for.
+        number: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// Nothing was given to stand in the place of arguments.
+    #[error("`truncate_input` of message {place} needs `with`: what the call wrote, and where")]
+    NoWith {
+        /// The place.
+        place: u32,
+    },
     /// `fit` makes the whole plan.
     #[error(
         "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only"

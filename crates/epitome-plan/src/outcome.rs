@@ -7,7 +7,7 @@ use epitome_kernel::types::{
     Breakdown, Budget, CheckpointReport, EntryId, Happened, How, Level, OffloadReport, Op,
     OpReport, Passage, Plan,
 };
-use epitome_kernel::{Departure, Measure, PlanError, Sizes, Thread, View};
+use epitome_kernel::{Departure, PlanError, Sizes, Thread, View};
 
 use crate::budget::{Floor, stalled};
 use crate::cut::Cut;
@@ -123,8 +123,12 @@ fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOption
                 How::TruncateInput => "truncate_input",
                 How::Cut => "cut",
             };
-            let after = tokens.gauge().size(with);
-            (name, vec![part.entry], tokens.part(*part), after, "too large for the recent part")
+            let after = tokens.rewritten(thread, *part, with);
+            let reason = match how {
+                How::TruncateInput => "what it wrote is on disk",
+                _ => "too large for the recent part",
+            };
+            (name, vec![part.entry], tokens.part(*part), after, reason)
         }
         Op::Drop { entries } => {
             let before = tokens.sum(entries.iter().copied());

@@ -19,7 +19,7 @@ use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
 use crate::outcome::{Made, Outcome};
 use crate::pressure::Pressure;
-use crate::state;
+use crate::{stand, state};
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
 use epitome_kernel::apply;
@@ -316,6 +316,7 @@ impl<'t> Run<'t> {
             ops.push(Op::Drop { entries: draft.covers.clone() });
         }
         ops.extend(state::op(self.thread, self.options, &ops));
+        stand::settle(self.thread, &mut ops);
         let reason = format!("{} is more than {}", self.sizes.total(), self.budget);
         let plan = Plan { ops, reason };
         let view = apply(self.thread, &self.sizes, &plan).map_err(Miss::Refused)?;

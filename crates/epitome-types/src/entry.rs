@@ -204,4 +204,12 @@ impl Part {
             _ => None,
         }
     }
+
+    /// What a replacement stands in the place of: the readable text, of a call its arguments.
+    pub fn original(&self) -> Option<&str> {
+        match &self.body {
+            Body::Call(call) => Some(&call.arguments),
+            _ => self.text(),
+        }
+    }
 }

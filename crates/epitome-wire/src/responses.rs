@@ -163,11 +163,15 @@ impl Reader {
                 value.str()?.into_owned(),
                 TextSite::Arguments { span: value.span(), literal: true },
             ),
-            Some(value) => (value.raw().to_owned(), TextSite::Fixed),
+            Some(value) => {
+                (value.raw().to_owned(), TextSite::Arguments { span: value.span(), literal: false })
+            }
             None => (String::new(), TextSite::Fixed),
         };
         let call = Call { id, tool, arguments };
-        self.parts.push(Body::Call(call), Speaker::Model, Home::Message, site);
+        let part = self.parts.push(Body::Call(call), Speaker::Model, Home::Message, site);
+        // Clients send the items of this API back as they came: calls are known by their bytes.
+        self.parts.set_known(part, None);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ mod bodies;
 use std::collections::BTreeSet;
 
 use bodies::{Body, body, key, literal};
-use epitome_types::{Edit, EntryId, PartId, Role};
+use epitome_types::{Body as Said, Edit, EntryId, PartId, Role};
 use epitome_wire::{
     Document, Format, Reply, assemble, convert, detect, message, overflow, scan, scan_after,
     validate,
@@ -130,6 +130,41 @@ proptest! {
         let start = |json: &str| json[..json.find('[').unwrap()].to_owned();
         prop_assert_eq!(start(&edited), start(&body.json));
         prop_assert_eq!(end(&edited), end(&body.json));
+    }
+
+    /// Whatever stands around the arguments of a call keeps its bytes, and so does all else.
+    #[test]
+    fn new_arguments_leave_every_other_byte(body in body(), at in any::<Index>(), text in "[a-z\"\\\\\n\u{e9}]{0,9}") {
+        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let calls = document.entries().iter().flat_map(|entry| {
+            let calls = (0..).zip(&entry.parts).filter_map(|(part, it)| match &it.body {
+                Said::Call(call) => Some((PartId { entry: entry.id, part }, &call.arguments)),
+                _ => None,
+            });
+            calls.collect::<Vec<_>>()
+        });
+        let calls: Vec<_> = calls.collect();
+        prop_assume!(!calls.is_empty());
+        let (part, was) = calls[at.index(calls.len())];
+        let new = serde_json::json!({ "p": text }).to_string();
+        let edited = document.edited(&[Edit::SetText { part, text: new.clone() }]).unwrap();
+        let edited = String::from_utf8(edited).unwrap();
+        prop_assert_eq!(validate(body.format, edited.as_bytes()), Ok(()));
+        let raw = matches!(body.format, Format::Anthropic | Format::Ollama);
+        let literal = serde_json::Value::from(new.as_str()).to_string();
+        let new = if raw { &new } else { &literal };
+        let around = edited.match_indices(new.as_str()).any(|(start, _)| {
+            let rest = &edited[start + new.len()..];
+            let Some(end) = body.json.len().checked_sub(rest.len()).filter(|end| *end >= start) else { return false };
+            let old = &body.json[start..end];
+            let old = if raw { old.to_owned() } else { serde_json::from_str(old).unwrap_or_default() };
+            body.json.starts_with(&edited[..start]) && body.json.ends_with(rest) && old == *was
+        });
+        prop_assert!(around, "{}\n{edited}", body.json);
+        let after = Document::parse(edited.as_bytes(), body.format).unwrap();
+        for (before, after) in document.entries().iter().zip(after.entries()) {
+            prop_assert!(before.id == part.entry || before == after);
+        }
     }
 
     #[test]

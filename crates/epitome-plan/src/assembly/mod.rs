@@ -23,7 +23,7 @@ use crate::lines::account;
 use crate::options::CompressOptions;
 use crate::order::OrderError;
 use crate::outcome::{Made, Outcome};
-use crate::state;
+use crate::{stand, state};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -213,6 +213,7 @@ impl<'t> Assembly<'t> {
         }
         ops.extend(state::op(self.thread, self.options, &ops));
         ops.sort_by_key(place);
+        stand::settle(self.thread, &mut ops);
         let reason = self.reason.take().unwrap_or_else(|| "a policy ordered it".to_owned());
         let plan = Plan { ops, reason };
         let view = match apply(self.thread, &self.tokens, &plan) {

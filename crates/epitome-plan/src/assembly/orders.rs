@@ -7,15 +7,17 @@ use std::collections::BTreeSet;
 
 use epitome_kernel::Measure;
 use epitome_kernel::types::hook::{How as Shortened, Order, Place, Replace};
-use epitome_kernel::types::{ContentId, EntryId, How, Level, Op, PartId};
+use epitome_kernel::types::{Body, Call, ContentId, EntryId, How, Level, Op, PartId};
 
 use super::Assembly;
 use super::wish::{What, Wish, is_called};
 use crate::budget::rewritable;
+use crate::cut::fill;
 use crate::departure::original_of;
+use crate::input::truncated;
 use crate::order::OrderError;
 
-impl Assembly<'_> {
+impl<'t> Assembly<'t> {
     pub(super) fn take(&mut self, order: &Order) -> Result<(), OrderError> {
         match order {
             Order::Fit(_) => return Err(OrderError::FitIsNotAlone),
@@ -31,6 +33,7 @@ impl Assembly<'_> {
             Order::Rollover(one) => self.start_over(one.target),
             Order::Age(one) => self.lower(&one.checkpoint, one.to, one.target)?,
             Order::Merge(one) => self.merge(&one.checkpoints, one.to, one.target)?,
+            Order::Replace(one) if one.how == Shortened::TruncateInput => self.truncate(one)?,
             Order::Replace(one) => self.replace(one)?,
             Order::Drop(one) => {
                 let entries = self.entries(&one.entries)?;
@@ -149,9 +152,10 @@ impl Assembly<'_> {
         covers.any(|covers| covers.binary_search(&entry).is_ok())
     }
 
-    /// Whether a part has left a message that stays.
+    /// Whether a part has left, with its message or alone.
     fn has_left(&self, part: PartId) -> bool {
         self.standing.iter().any(|op| match op {
+            Op::Drop { entries } => entries.binary_search(&part.entry).is_ok(),
             Op::Strip { parts } => {
                 let gone = parts.iter().filter(|one| one.entry == part.entry);
                 gone.flat_map(|&one| self.thread.with_inner(one)).any(|one| one == part)
@@ -205,7 +209,8 @@ impl Assembly<'_> {
                 }
                 Op::Drop { entries } => whole.retain(|id| entries.binary_search(id).is_err()),
                 Op::Replace { part, with, .. } => {
-                    spared += self.tokens.part(*part).saturating_sub(gauge.size(with));
+                    let now = self.tokens.rewritten(self.thread, *part, with);
+                    spared += self.tokens.part(*part).saturating_sub(now);
                 }
                 Op::Strip { parts } => {
                     let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
@@ -279,7 +284,7 @@ impl Assembly<'_> {
             Shortened::Offload => How::Offload,
             Shortened::Mask => How::Mask,
             Shortened::Cut => How::Cut,
-            Shortened::TruncateInput => return Err(OrderError::NoText { place: order.entry.0 }),
+            Shortened::TruncateInput => How::TruncateInput,
         };
         match (&order.with, &parts[..]) {
             (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),
@@ -298,6 +303,43 @@ impl Assembly<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Truncates the arguments of a call. Those that have no long text, or would not be smaller than
+    /// they are sent, and those that left, stay as they are.
+    fn truncate(&mut self, order: &Replace) -> Result<(), OrderError> {
+        let (place, number) = (order.entry.0, order.call.unwrap_or(1));
+        let (part, call) = self.call(order.entry, number)?;
+        let with = order.with.as_deref().ok_or(OrderError::NoWith { place })?;
+        let id = ContentId::of(&call.arguments).short();
+        let tokens = self.tokens.part(part).to_string();
+        let with = fill(with, &[("id", &id), ("tokens", &tokens)]);
+        let Some(with) = truncated(&call.arguments, &with) else { return Ok(()) };
+        let standing = self.standing.iter().find_map(|op| match op {
+            Op::Replace { with, .. } if rewrites(op, part) => Some(with),
+            _ => None,
+        });
+        let size = |text: &String| self.tokens.rewritten(self.thread, part, text);
+        let before = standing.map_or_else(|| self.tokens.part(part), size);
+        let there = !self.is_covered(part.entry) && !self.has_left(part);
+        if there && size(&with) < before {
+            self.displace(|op| rewrites(op, part));
+            self.ops.push(Op::Replace { part, with, how: How::TruncateInput });
+        }
+        Ok(())
+    }
+
+    /// A call of a message, by its number there.
+    fn call(&self, place: Place, number: u32) -> Result<(PartId, &'t Call), OrderError> {
+        let entry = self.entry(place)?;
+        let parts = self.thread.entry(entry).map_or(&[][..], |entry| &entry.parts);
+        let calls = parts.iter().zip(0..).filter_map(|(part, at)| match &part.body {
+            Body::Call(call) => Some((PartId { entry, part: at }, call)),
+            _ => None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let found = (number as usize).checked_sub(1).and_then(|at| calls.get(at)).copied();
+        found.ok_or(OrderError::NoCall { place: place.0, number, count: calls.len() })
     }
 
     /// Shortens a part, unless what stands in its place is as small already.

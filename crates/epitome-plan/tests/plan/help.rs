@@ -234,6 +234,7 @@ fn set(entry: &mut Entry, part: PartId, text: &str) {
     match &mut entry.parts[part.part as usize].body {
         Body::Text(old) => *old = text.to_owned(),
         Body::Result(result) => result.text = text.to_owned(),
+        Body::Call(call) => call.arguments = text.to_owned(),
         other => panic!("{other:?} has no text"),
     }
 }
@@ -253,7 +254,7 @@ pub(crate) fn assert_recorded(thread: &Thread, done: &Compressed<'_>) {
             }
         }
         let Op::Replace { part, .. } = op else { continue };
-        let text = thread.part(*part).and_then(Part::text).expect("a text");
+        let text = thread.part(*part).and_then(Part::original).expect("a text");
         assert!(has(text), "{part:?} was shortened unrecorded");
     }
     for (entry, id, _) in &done.departure.sources {

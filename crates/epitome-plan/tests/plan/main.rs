@@ -7,6 +7,8 @@ mod digest;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod input;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod orders;

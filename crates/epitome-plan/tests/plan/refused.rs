@@ -68,7 +68,7 @@ fn orders_of_what_is_not_there_say_what_there_is() {
     );
     check_refused(
         Order::Fit(Fit::default()),
-        "`fit` makes a whole plan; beside it there may be `pin` and `warn` only",
+        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only",
     );
 }
 

@@ -103,8 +103,16 @@ impl<'e> Changes<'e> {
                     TextSite::Fixed => {
                         return Err(refuse(*part, "it has no text of its own to replace"));
                     }
-                    TextSite::Arguments { .. } if !is_object(text) => {
-                        return Err(refuse(*part, "arguments are replaced by a JSON object only"));
+                    TextSite::Arguments { literal, .. } if !is_object(text) => {
+                        // The text that a freely written call consists of is no object either.
+                        let free = match body(document, *part) {
+                            Some(Body::Call(call)) => literal && !is_object(&call.arguments),
+                            _ => false,
+                        };
+                        if !free {
+                            let why = "arguments are replaced by a JSON object only";
+                            return Err(refuse(*part, why));
+                        }
                     }
                     TextSite::Literal(_) | TextSite::Arguments { .. } => {}
                 }

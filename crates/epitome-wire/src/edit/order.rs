@@ -9,7 +9,7 @@ use epitome_types::Role;
 
 use super::changes::Changes;
 use super::seats;
-use crate::Document;
+use crate::{Document, Format};
 
 /// One message of the result.
 pub(super) enum Slot<'e> {
@@ -26,7 +26,10 @@ pub(super) enum Slot<'e> {
 
 /// The messages of the result; texts that found a neighbour are noted in its change.
 pub(super) fn arrange<'e>(document: &Document<'_>, changes: &mut Changes<'e>) -> Vec<Slot<'e>> {
-    let slots = sequence(document, changes);
+    let mut slots = sequence(document, changes);
+    if document.format() == Format::Anthropic {
+        slots = seats::seated(document, slots);
+    }
     let by_user = seats::reseat(document, changes, &slots);
     let is_user = |slot: Option<&Slot<'_>>| match slot {
         Some(Slot::Keep(place)) => {
@@ -54,13 +57,13 @@ pub(super) fn arrange<'e>(document: &Document<'_>, changes: &mut Changes<'e>) ->
     out
 }
 
-/// What remains and what is added, texts for the user that meet joined into one.
+/// What remains and what is added, new texts of one role that meet joined into one message.
 fn sequence<'e>(document: &Document<'_>, changes: &Changes<'e>) -> Vec<Slot<'e>> {
     let mut slots: Vec<Slot<'e>> = Vec::with_capacity(document.sites().len());
     for place in 0..=document.sites().len() {
         for insert in changes.inserts.iter().filter(|insert| insert.before == place) {
             match slots.last_mut() {
-                Some(Slot::New { role: Role::User, texts }) if insert.role == Role::User => {
+                Some(Slot::New { role, texts }) if insert.role == *role => {
                     texts.push(Cow::Borrowed(insert.text));
                 }
                 _ => slots

@@ -1,5 +1,5 @@
-//! System messages in mid-conversation whose neighbours left: Anthropic takes them only behind the
-//! user and before the assistant, or at the end.
+//! What Anthropic takes in some places only: system messages in mid-conversation, behind the user
+//! and before the assistant or at the end, and new messages of the assistant.
 //!
 //! Invariant: one that stands as its client placed it stays as it came. Any other is said by the
 //! user's side, in the tag that clients wrap their reminders in; its words stay. Called by `order`.
@@ -16,6 +16,37 @@ use crate::json::{Cursor, Span};
 use crate::site::Site;
 use crate::speaker::reminder;
 use crate::{Document, Format};
+
+/// New messages of the assistant stand between two of the user's side only: nowhere else does this
+/// format take them, or else they would become one with what the model said, reasoning and all
+/// (hazards 6 and 7). Any other is said by the user's side.
+pub(super) fn seated<'e>(document: &Document<'_>, slots: Vec<Slot<'e>>) -> Vec<Slot<'e>> {
+    let roles: Vec<_> = slots.iter().map(|slot| role(document, slot)).collect();
+    let by_user = |at: Option<usize>| at.and_then(|at| *roles.get(at)?) == Some(Role::User);
+    let mut out: Vec<Slot<'e>> = Vec::with_capacity(slots.len());
+    for (at, slot) in slots.into_iter().enumerate() {
+        let between = by_user(at.checked_sub(1)) && by_user(Some(at + 1));
+        match (slot, out.last_mut()) {
+            (Slot::New { role, texts }, Some(Slot::New { role: Role::User, texts: all }))
+                if role == Role::User || role == Role::Assistant && !between =>
+            {
+                all.extend(texts);
+            }
+            (Slot::New { role: Role::Assistant, texts }, _) if !between => {
+                out.push(Slot::New { role: Role::User, texts });
+            }
+            (slot, _) => out.push(slot),
+        }
+    }
+    out
+}
+
+fn role(document: &Document<'_>, slot: &Slot<'_>) -> Option<Role> {
+    match slot {
+        Slot::Keep(place) => document.sites().get(*place).map(|site| site.role),
+        Slot::New { role, .. } => Some(*role),
+    }
+}
 
 /// Notes the messages that are said by the user's side, and gives their places.
 pub(super) fn reseat(
@@ -41,10 +72,7 @@ pub(super) fn reseat(
 
 /// Whether system messages in a row may stand where they do.
 fn is_seated(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize) -> bool {
-    let role = |slot: &Slot<'_>| match slot {
-        Slot::Keep(place) => document.sites().get(*place).map(|site| site.role),
-        Slot::New { role, .. } => Some(*role),
-    };
+    let role = |slot| role(document, slot);
     let before = at.checked_sub(1).and_then(|before| slots.get(before));
     let after = slots.get(at + run);
     let takes = before.and_then(role) == Some(Role::User)

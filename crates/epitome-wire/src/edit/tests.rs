@@ -115,6 +115,27 @@ fn a_system_message_whose_neighbours_left_is_said_by_the_users_side() {
 }
 
 #[test]
+fn freely_written_input_is_replaced_by_a_text() {
+    let item = |input: &str| {
+        let user = r#"{"type":"message","role":"user","content":"q"}"#;
+        let call = r#"{"type":"custom_tool_call","call_id":"c","name":"apply_patch","input":"#;
+        format!(r#"{{"input":[{user},{call}{input}}}]}}"#)
+    };
+    let body = item(r#""*** Begin Patch\n*** End Patch""#);
+    let document = Document::parse(body.as_bytes(), Format::Responses).unwrap();
+    let edited = document.edited(&[set(1, 0, "\"a\" is on disk")]).unwrap();
+    assert_eq!(String::from_utf8(edited).unwrap(), item(r#""\"a\" is on disk""#));
+    let body = item(r#"{"type":"exec","command":["ls"]}"#).replace("custom_tool", "local_shell");
+    let body = body.replace("\"input\":{", "\"action\":{");
+    let why = "edit of e1 part 0: arguments are replaced by a JSON object only";
+    refused(Format::Responses, &body, &[set(1, 0, "free")], why);
+    let document = Document::parse(body.as_bytes(), Format::Responses).unwrap();
+    let edited = document.edited(&[set(1, 0, r#"{"type":"…"}"#)]).unwrap();
+    let expected = body.replace(r#"{"type":"exec","command":["ls"]}"#, r#"{"type":"…"}"#);
+    assert_eq!(String::from_utf8(edited).unwrap(), expected);
+}
+
+#[test]
 fn arguments_are_replaced_by_an_object() {
     anthropic(
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"w","input":{"a":1.0}}]}"#,

@@ -91,7 +91,7 @@ impl Block {
     fn add(&mut self, delta: &Object<'_>, notes: &mut Notes) {
         let piece = |key| delta.text(key);
         match delta.text("type").as_deref() {
-            Some("text_delta") => notes.keep(&mut self.text, piece("text").as_deref()),
+            Some("text_delta") => notes.say(&mut self.text, piece("text").as_deref()),
             Some("thinking_delta") => notes.keep(&mut self.thinking, piece("thinking").as_deref()),
             Some("signature_delta") => {
                 notes.keep(&mut self.signature, piece("signature").as_deref());

@@ -85,6 +85,8 @@ struct Notes {
     room: usize,
     /// Whether there was more than may be kept.
     over: bool,
+    /// What was said since it was last asked for, where somebody reads along.
+    fresh: Option<String>,
 }
 
 impl Reply {
@@ -99,6 +101,18 @@ impl Reply {
             _ => Listener::OpenAi(openai::Listener::default()),
         };
         Self { format, shape: Shape::Unknown, listener, notes: Notes::new(MOST_ANSWER) }
+    }
+
+    /// The same for somebody who reads along: [`Reply::said`] gives the text as it comes.
+    pub fn aloud(format: Format) -> Self {
+        let mut reply = Self::new(format);
+        reply.notes.fresh = Some(String::new());
+        reply
+    }
+
+    /// The text that a stream said since this was last called; thoughts and calls are none.
+    pub fn said(&mut self) -> String {
+        self.notes.fresh.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Hears the next bytes of the body, decoded if they were compressed.
@@ -194,7 +208,7 @@ impl Listener {
 impl Notes {
     fn new(room: usize) -> Self {
         let (usage, stop, error) = (None, None, None);
-        Self { usage, stop, complete: false, error, room, over: false }
+        Self { usage, stop, complete: false, error, room, over: false, fresh: None }
     }
 
     /// Whether so much more may be kept; after the first refusal nothing is.
@@ -209,6 +223,14 @@ impl Notes {
         if let Some(piece) = piece.filter(|piece| self.keeps(piece.len())) {
             into.push_str(piece);
         }
+    }
+
+    /// A piece of what the model says, kept as well and told to whoever reads along.
+    fn say(&mut self, into: &mut String, piece: Option<&str>) {
+        if let (Some(fresh), Some(piece)) = (&mut self.fresh, piece) {
+            fresh.push_str(piece);
+        }
+        self.keep(into, piece);
     }
 
     /// Whether an object is an error, which is noted then.

@@ -20,7 +20,7 @@ impl Listener {
         }
         if let Some(message) = member(line, "message") {
             self.begun = true;
-            notes.keep(&mut self.text, message.text("content").as_deref());
+            notes.say(&mut self.text, message.text("content").as_deref());
             let calls = message.some("tool_calls").and_then(|calls| calls.items().ok());
             for call in calls.into_iter().flatten().filter(|call| call.as_object().is_some()) {
                 let comma = if self.calls.is_empty() { "" } else { "," };

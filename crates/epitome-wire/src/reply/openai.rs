@@ -52,8 +52,8 @@ impl Listener {
         }
         let Some(delta) = member(&choice, "delta") else { return };
         self.begun = true;
-        notes.keep(&mut self.text, delta.text("content").as_deref());
-        notes.keep(&mut self.refusal, delta.text("refusal").as_deref());
+        notes.say(&mut self.text, delta.text("content").as_deref());
+        notes.say(&mut self.refusal, delta.text("refusal").as_deref());
         let calls = delta.some("tool_calls").and_then(|calls| calls.items().ok());
         for (place, call) in calls.into_iter().flatten().enumerate() {
             if let Some(call) = call.as_object() {

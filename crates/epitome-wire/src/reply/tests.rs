@@ -266,3 +266,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn whoever_reads_along_hears_what_is_said_and_no_thoughts() {
+    let body = events(&MESSAGES);
+    for size in [1, 7, body.len()] {
+        let mut reply = Reply::aloud(Format::Anthropic);
+        let mut said = String::new();
+        for chunk in body.as_bytes().chunks(size) {
+            reply.hear(chunk);
+            said += &reply.said();
+        }
+        assert_eq!(said, "café\n\"x\"");
+    }
+    let mut silent = Reply::new(Format::Anthropic);
+    silent.hear(body.as_bytes());
+    assert_eq!(silent.said(), "");
+}

@@ -212,7 +212,7 @@ impl Desk<'_> {
             Op::Replace { part, with, how: way } => {
                 let part = PartId { entry: moved(part.entry), ..*part };
                 let came = self.rewrites.iter().find(|(other, _)| *other == part);
-                let text = self.at(part).and_then(Part::text).unwrap_or_default();
+                let text = self.at(part).and_then(Part::original).unwrap_or_default();
                 let before = came.map_or_else(|| self.sizes.part(part), |(_, it)| it.tokens[0]);
                 let id = came.map_or_else(|| ContentId::of(text), |(_, it)| it.original);
                 cut.how = how(*way);
@@ -299,7 +299,7 @@ impl Desk<'_> {
 
     /// An entry of which a part is smaller.
     fn part(&self, part: PartId, tokens: u64, recall: String) -> Vec<CutEntry> {
-        let text = self.at(part).and_then(Part::text).unwrap_or_default();
+        let text = self.at(part).and_then(Part::original).unwrap_or_default();
         let text = opening(text, QUOTED);
         let of = |entry| CutEntry { tokens, text, recall: Some(recall), ..entry };
         self.entry(part.entry).map(of).into_iter().collect()

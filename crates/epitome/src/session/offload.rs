@@ -22,6 +22,9 @@ use crate::profile::Back;
 /// Where the files stand, relative to the workspace.
 pub(crate) const OFFLOADED: &str = ".epitome/offloaded";
 
+/// So many letters of a tool's name stand in the name of a file.
+const TOOL: usize = 40;
+
 /// The workspace of a session.
 pub(crate) struct Offload {
     workspace: Arc<dyn Workspace>,
@@ -31,29 +34,30 @@ pub(crate) struct Offload {
 /// What is known of a workspace.
 #[derive(Default)]
 struct Known {
-    /// The files that are there.
-    there: BTreeSet<ContentId>,
+    /// The files that are there, by their paths.
+    there: BTreeSet<String>,
     /// Why one could not be written, and whether that was told.
     failed: Option<(WorkspaceError, bool)>,
 }
 
-/// A file that a prompt names.
+/// Files that a prompt names for one original.
 struct Named {
+    paths: Vec<String>,
     id: ContentId,
     /// What it is, for the heading.
     what: String,
     text: String,
 }
 
-/// Removes the files of a session from a workspace, and says how many there were. Prompts that
-/// name them find them again with the next request of the session, as far as it holds what they
-/// said.
+/// Removes the files of a session from a workspace, and says how many there were; of files that
+/// others wrote to as well only what the session wrote goes. Prompts that name them find them again
+/// with the next request of the session, as far as it holds what they said.
 ///
 /// # Errors
 ///
 /// When they cannot be read or removed.
 pub fn remove_offloaded(workspace: &Folder, session: &str) -> Result<u32, WorkspaceError> {
-    workspace.remove(OFFLOADED, &owner(session))
+    Ok(workspace.remove(OFFLOADED, &owner(session))? + workspace.forget(session)?)
 }
 
 impl Offload {
@@ -61,22 +65,34 @@ impl Offload {
         Self { workspace, known: Mutex::default() }
     }
 
+    /// The workspace itself.
+    pub(crate) fn workspace(&self) -> &dyn Workspace {
+        &*self.workspace
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a text names the file of an original that is not known to be there.
-    fn wants(&self, text: &str, id: ContentId) -> bool {
-        !self.known().there.contains(&id) && text.contains(&path(id))
+    /// The files of an original that a text names and that are not known to be there.
+    fn wanted(&self, text: &str, id: ContentId) -> Vec<String> {
+        let mut paths = named(text, id);
+        if !paths.is_empty() {
+            let known = self.known();
+            paths.retain(|path| !known.there.contains(path));
+        }
+        paths
     }
 
     fn write(&self, file: &Named, session: &str) -> Result<(), WorkspaceError> {
-        let (path, id) = (path(file.id), file.id.short());
+        let id = file.id.short();
         let all = format!("# {} ({}{id})\n\n{}\n", file.what, owner(session), file.text);
-        if !self.workspace.persisted(&path, all.as_bytes()) {
-            self.workspace.export(&path, all.as_bytes())?;
+        for path in &file.paths {
+            if !self.workspace.persisted(path, all.as_bytes()) {
+                self.workspace.export(path, all.as_bytes())?;
+            }
+            self.known().there.insert(path.clone());
         }
-        self.known().there.insert(file.id);
         Ok(())
     }
 }
@@ -123,14 +139,13 @@ impl Session {
     /// The originals of what was made smaller on arrival.
     fn arrived(&self, offload: &Offload, ground: &Ground<'_, '_>, state: &State) -> Vec<Named> {
         let Tail { came, first, .. } = ground.tail;
-        let named = state.arrived(*first);
-        let named = named.filter(|(_, one)| offload.wants(&one.with, one.original));
         let file = |(part, one): (PartId, &epitome_types::Rewrite)| {
+            let paths = offload.wanted(&one.with, one.original);
             let part = ground.tail.own(part);
-            let entry = came.get(part.entry.index())?;
-            Some(self.whole(ground, entry, part, one.original))
+            let entry = came.get(part.entry.index()).filter(|_| !paths.is_empty())?;
+            Some(Named { paths, ..self.whole(ground, entry, part, one.original) })
         };
-        named.filter_map(file).collect()
+        state.arrived(*first).filter_map(file).collect()
     }
 
     /// The originals of what the plan in force, or the one that will be, takes out.
@@ -153,14 +168,16 @@ impl Session {
         };
         let ops = ops.unwrap_or_default();
         let file = |op: &Op| match op {
-            Op::Summarize(checkpoint) if offload.wants(&checkpoint.text, checkpoint.id) => {
-                Some(self.covered(ground, checkpoint))
+            Op::Summarize(checkpoint) => {
+                let paths = offload.wanted(&checkpoint.text, checkpoint.id);
+                (!paths.is_empty()).then(|| Named { paths, ..self.covered(ground, checkpoint) })
             }
             Op::Replace { part, with, .. } => {
                 // It is named after what was sent of it, and holds what was said.
                 let id = ContentId::of(text_of(thread.entry(part.entry)?, *part));
                 let came = ground.tail.came.get(part.entry.index())?;
-                offload.wants(with, id).then(|| self.whole(ground, came, *part, id))
+                let paths = offload.wanted(with, id);
+                (!paths.is_empty()).then(|| Named { paths, ..self.whole(ground, came, *part, id) })
             }
             _ => None,
         };
@@ -171,7 +188,7 @@ impl Session {
     fn whole(&self, ground: &Ground<'_, '_>, entry: &Entry, part: PartId, id: ContentId) -> Named {
         let what = format!("{}, whole", ground.tail.thread.name(entry));
         let text = self.redaction.text(text_of(entry, part)).into_owned();
-        Named { id, what, text }
+        Named { paths: Vec::new(), id, what, text }
     }
 
     /// What a checkpoint stands for, as it came: every message under a heading that names its
@@ -188,13 +205,58 @@ impl Session {
             [first, .., last] => format!("{first}-{last}, as they were said"),
             _ => "as it was said".to_owned(),
         };
-        Named { id: checkpoint.id, what, text: messages.join("\n") }
+        Named { paths: Vec::new(), id: checkpoint.id, what, text: messages.join("\n") }
     }
 }
 
-/// The file of an original, relative to the workspace.
-fn path(id: ContentId) -> String {
-    format!("{OFFLOADED}/{}.md", id.short())
+/// The file of a tool result that came at a time, as people find it again (SPEC 7.1); relative to
+/// the workspace.
+pub(crate) fn file_of(at: &str, tool: &str, id: &str) -> String {
+    // `2026-01-02T03:04:05.678Z`: what stands behind the seconds tells nobody anything.
+    let digits: String = at.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (day, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
+    let tool: String = plain(tool).chars().take(TOOL).collect();
+    format!("{OFFLOADED}/{day}_{time}_{tool}_{id}.md")
+}
+
+/// What a policy's text leaves room for as `{file}`.
+pub(crate) const FILE: &str = "file";
+
+/// Whether a policy's text names a file, in the place of an original that does not.
+pub(crate) fn names_file(with: &str, original: &str) -> bool {
+    let room = format!("{{{FILE}}}");
+    with.contains(&room) && !original.contains(&room)
+}
+
+/// A text as it may stand in the name of a file.
+pub(crate) fn plain(text: &str) -> String {
+    let plain = |letter: char| match letter {
+        letter if letter.is_alphanumeric() => letter,
+        '-' | '_' | '.' => letter,
+        _ => '_',
+    };
+    let plain: String = text.chars().map(plain).collect();
+    if plain.trim_matches('.').is_empty() { "_".to_owned() } else { plain }
+}
+
+/// The files of an original that a text names.
+fn named(text: &str, id: ContentId) -> Vec<String> {
+    let (id, mut paths) = (id.short(), Vec::new());
+    for (at, _) in text.match_indices(OFFLOADED) {
+        let name = text[at + OFFLOADED.len()..].strip_prefix('/').unwrap_or_default();
+        let end = name.find(|letter: char| letter == '/' || letter.is_whitespace());
+        let stem = name[..end.unwrap_or(name.len())].split_once(".md").map(|(stem, _)| stem);
+        let is_own = |stem: &&str| {
+            stem.strip_suffix(&*id).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        };
+        if let Some(stem) = stem.filter(is_own) {
+            let path = format!("{OFFLOADED}/{stem}.md");
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
 }
 
 /// Whose a file is, as its first line says it; the file's id follows.
@@ -204,7 +266,7 @@ fn owner(session: &str) -> String {
 }
 
 fn text_of(entry: &Entry, part: PartId) -> &str {
-    entry.parts.get(part.part as usize).and_then(Part::text).unwrap_or_default()
+    entry.parts.get(part.part as usize).and_then(Part::original).unwrap_or_default()
 }
 
 /// A file that could not be written.
@@ -213,4 +275,42 @@ fn unwritten(error: &WorkspaceError) -> Happened {
     let remedy = "texts name `epitome recall` in its place; see to it that the folder can be \
                   written, and start again";
     Happened::WorkspaceError { cause, remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_by_time_tool_and_id() {
+        let check = |at, tool, expected: &str| {
+            assert_eq!(file_of(at, tool, "1a2b3c4d"), format!("{OFFLOADED}/{expected}"));
+        };
+        check("2026-01-02T03:04:05.678Z", "read_file", "20260102_030405_read_file_1a2b3c4d.md");
+        check("2026-01-02T03:04:05Z", "a/../b c", "20260102_030405_a_.._b_c_1a2b3c4d.md");
+        let long = format!("20260102_030405_{}_1a2b3c4d.md", "x".repeat(TOOL));
+        check("2026-01-02T03:04:05Z", &"x".repeat(99), &long);
+        assert_eq!(["..", "", "a/b"].map(plain), ["_", "_", "a_b"]);
+    }
+
+    /// What a prompt names is found again in its texts, whoever worded them.
+    #[test]
+    fn the_files_of_an_original_are_found_in_a_text() {
+        let id = ContentId::of("x");
+        let check = |text: &str, expected: &[&str]| {
+            let text = text.replace("ID", &id.short());
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|name| format!("{OFFLOADED}/{}", name.replace("ID", &id.short())))
+                .collect();
+            assert_eq!(named(&text, id), expected, "{text}");
+        };
+        check("see .epitome/offloaded/ID.md.", &["ID.md"]);
+        check("`.epitome/offloaded/2_sh_ID.md` and .epitome/offloaded/ID.md", &["2_sh_ID.md", "ID.md"]);
+        check(".epitome/offloaded/a_ID.md or .epitome/offloaded/a_ID.md", &["a_ID.md"]);
+        for none in ["ID.md", ".epitome/offloaded/ID", ".epitome/offloaded/x/ID.md"] {
+            check(none, &[]);
+        }
+        check(".epitome/offloaded/xID.md .epitome/offloaded/a_00000000.md", &[]);
+    }
 }

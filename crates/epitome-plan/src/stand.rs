@@ -1,0 +1,28 @@
+//! Who says a checkpoint, settled once for as long as it stands.
+//!
+//! Invariant: no conversation ends with a message of the assistant that the assistant did not say
+//! (hazard 6), and what is sent of a checkpoint does not change when somebody goes on (SPEC 2.10).
+//! Called when a plan is put together.
+
+use std::collections::BTreeSet;
+
+use epitome_kernel::Thread;
+use epitome_kernel::types::{Op, Role};
+
+/// Has the user say the checkpoints behind which nothing stays.
+pub(crate) fn settle(thread: &Thread, ops: &mut [Op]) {
+    let gone = ops.iter().flat_map(|op| match op {
+        Op::Summarize(one) => &one.covers[..],
+        Op::Drop { entries } => entries,
+        _ => &[],
+    });
+    let gone: BTreeSet<_> = gone.copied().collect();
+    let stays = |id| !gone.contains(&id);
+    let talk = thread.entries().iter().filter(|entry| entry.role != Role::System);
+    let newest = talk.map(|entry| entry.id).filter(|id| stays(*id)).last();
+    for op in ops {
+        let Op::Summarize(one) = op else { continue };
+        let is_behind = |newest| one.stand.front || one.covers.last() < Some(&newest);
+        one.stand.assistant &= newest.is_some_and(is_behind);
+    }
+}
