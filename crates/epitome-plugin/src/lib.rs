@@ -9,6 +9,7 @@
 //! the protocol and nothing else.
 
 pub mod check;
+pub mod conformance;
 pub mod host;
 pub mod protocol;
 pub mod text;

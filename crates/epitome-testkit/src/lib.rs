@@ -1,6 +1,9 @@
 //! Test doubles and conversation builders for every crate's tests.
 //!
-//! Invariant: everything in here is deterministic and needs neither disk, network nor runtime.
+//! Beside the library there is a program, `hostile-plugin`, that does what no plugin should.
+//!
+//! Invariant: everything in the library is deterministic and needs neither disk, network nor
+//! runtime.
 
 mod chat;
 mod count;

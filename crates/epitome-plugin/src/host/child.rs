@@ -23,7 +23,7 @@ const WAITING: usize = 2;
 const LOG: usize = 50;
 const LOG_LINE: usize = 4096;
 /// How long the end of a log is waited for once the program is gone.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What a program wrote to standard error, the newest lines.
 pub(super) type Log = Arc<Mutex<VecDeque<String>>>;

@@ -119,7 +119,7 @@ pub enum Cause {
 pub enum Now {
     /// It goes on.
     GoesOn,
-    /// It was stopped; a call after this time starts it again.
+    /// It is stopped; a call after this time starts it again.
     Restart {
         /// How long no call starts it.
         after: Duration,
@@ -134,9 +134,9 @@ impl PluginError {
     pub fn remedy(&self) -> String {
         let now = match self.now {
             Now::GoesOn => "it goes on".to_owned(),
-            Now::Restart { after: Duration::ZERO } => "the next call starts it again".to_owned(),
+            Now::Restart { after: Duration::ZERO } => "the next call tries again".to_owned(),
             Now::Restart { after } => {
-                format!("a call after {} starts it again", time(after))
+                format!("a call after {} tries again", time(after))
             }
             Now::Off => "it stays off until it is loaded anew".to_owned(),
         };

@@ -1,0 +1,168 @@
+//! What a host says of a plugin that misbehaves, and that it always has an answer to say it in.
+//!
+//! Invariant: no test waits for a clock: a deadline is only ever met by what would never answer.
+
+use std::path::Path;
+use std::time::Duration;
+
+use epitome_plugin::host::{Cause, Launch, Limits, Process};
+use epitome_plugin::{About, Digest, check};
+use serde_json::Value;
+
+const TEXT: &str = "thirty bytes of text, and more";
+
+fn process(fault: &[&str], limits: Limits) -> Process {
+    let program = env!("CARGO_BIN_EXE_hostile-plugin");
+    let command = std::iter::once(&program).chain(fault).map(|part| (*part).to_owned()).collect();
+    let about = About::new("hostile", "0").with_digest().with_hook("trigger");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
+    let env = vec![("GRANTED".to_owned(), "yes".to_owned())];
+    Process::new(about, Launch { command, folder, env, limits })
+}
+
+/// Limits that are met by what never ends only.
+fn patient() -> Limits {
+    let minute = Duration::from_secs(60);
+    Limits { hello: minute, call: minute, line: 1 << 20, pauses: vec![Duration::ZERO] }
+}
+
+/// Limits for faults that meet the deadline.
+fn hasty() -> Limits {
+    Limits { call: Duration::from_secs(1), ..patient() }
+}
+
+fn ask(process: &Process) -> String {
+    let size = |text: &str| text.len() as u64;
+    match check::digest(process, &Digest::new(TEXT, 20, &size)) {
+        Ok(None) => "nothing".to_owned(),
+        Ok(Some(digested)) => digested.text,
+        Err(failed) => failed.to_string(),
+    }
+}
+
+/// Those that show at once, the last three being none, and those that only a deadline ends.
+const FAULTS: &[&str] = &[
+    "exit-before-hello",
+    "wrong-version",
+    "hello-of-garbage",
+    "answer-for-hello",
+    "crash",
+    "exit",
+    "garbage",
+    "binary",
+    "half-a-line",
+    "huge-line",
+    "flood",
+    "other-id",
+    "no-id",
+    "deep",
+    "second-hello",
+    "wrong-shape",
+    "wrong-type",
+    "negative-range",
+    "wild-range",
+    "empty",
+    "larger",
+    "refuses",
+    "slow",
+    "environment",
+    "none",
+];
+const ENDLESS: &[&str] = &["hang", "flood-of-logs"];
+
+#[test]
+fn every_fault_is_told_and_none_takes_longer_than_its_deadline() {
+    let said = std::thread::scope(|scope| {
+        let run = |fault: &'static str, limits: Limits| {
+            scope.spawn(move || format!("{fault}:\n  {}\n", ask(&process(&[fault], limits))))
+        };
+        let mut runs: Vec<_> = FAULTS.iter().map(|fault| run(fault, patient())).collect();
+        runs.extend(ENDLESS.iter().map(|fault| run(fault, hasty())));
+        let silent = Limits { hello: Duration::from_millis(400), ..patient() };
+        runs.push(run("silent", silent));
+        runs.into_iter().map(|run| run.join().unwrap()).collect::<String>()
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_told() {
+    let about = About::new("hostile", "0").with_digest();
+    let of = |command: &[&str]| {
+        let command = command.iter().map(|part| (*part).to_owned()).collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
+        let launch = Launch { command, folder, limits: patient(), ..Launch::default() };
+        Process::new(about.clone(), launch).hello().unwrap_err().to_string()
+    };
+    let said = [of(&[]), of(&["no-such-program-anywhere", "x"]), of(&["./Cargo.toml"])].join("\n");
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn one_that_failed_is_started_again_until_it_failed_too_often() {
+    let pauses = vec![Duration::ZERO, Duration::from_secs(3600)];
+    let process = process(&["exit"], Limits { pauses, ..patient() });
+    let said: Vec<String> = (0..4).map(|_| ask(&process)).collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn one_that_failed_for_good_is_not_started_again() {
+    let process = process(&["wrong-version"], patient());
+    let said: Vec<String> = (0..2).map(|_| ask(&process)).collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn one_that_was_late_is_started_again_and_may_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let flag = folder.path().join("was-here");
+    let process = process(&["late-once", flag.to_str().unwrap()], hasty());
+    let said: Vec<String> = (0..2).map(|_| ask(&process)).collect();
+    assert!(said[0].starts_with("digest: no answer within 1 s"), "{said:?}");
+    assert_eq!(said[1], "[… all is well]");
+}
+
+/// Linux tells of processes in files.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_it_started_ends_with_it() {
+    let process = process(&["offspring"], patient());
+    let number: u32 = ask(&process).parse().unwrap();
+    // Between its end and its burial a process is a zombie.
+    let lives = || {
+        let stat = std::fs::read_dir(format!("/proc/{number}/fd"));
+        stat.is_ok_and(|mut open| open.next().is_some())
+    };
+    assert!(lives());
+    drop(process);
+    while lives() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn calls_of_many_threads_wait_for_one_another() {
+    let process = process(&[], patient());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..20).for_each(|_| assert_eq!(ask(&process), "[… all is well]")));
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_the_program_does_not_name_is_not_asked() {
+    let process = process(&[], patient());
+    let error = process.try_hook("trigger", &Value::Null, &Value::Null).unwrap_err();
+    assert!(matches!(error.cause, Cause::Lacks { .. }));
+    insta::assert_snapshot!(error.to_string());
+    assert_eq!(ask(&process), "[… all is well]");
+}
+
+#[test]
+fn features_that_nobody_knows_are_passed_over() {
+    let about = process(&[], patient()).hello().unwrap();
+    assert!(about.digest && about.hooks.is_empty());
+    assert_eq!((&*about.name, &*about.version), ("hostile", "0"));
+}
