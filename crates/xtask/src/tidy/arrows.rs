@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-extract", &["epitome-kernel"]),
     ("epitome-lua", &["epitome-kernel", "epitome-types"]),
     ("epitome-mcp", &["epitome"]),
+    ("epitome-model", &["epitome-kernel", "epitome-wire"]),
     ("epitome-plan", &["epitome-kernel"]),
     ("epitome-plugin", &[]),
     ("epitome-proxy", &["epitome", "epitome-mcp", "epitome-types", "epitome-wire"]),

@@ -1,0 +1,107 @@
+//! A question by itself as a request of an API.
+//!
+//! Invariant: a question that extends a conversation changes nothing of it, so that the provider
+//! reads it from its cache. Called by the client.
+
+use bytes::Bytes;
+use epitome_kernel::ModelAsk;
+use serde_json::{Value, json};
+
+use crate::endpoint::Endpoint;
+use crate::spec::Api;
+
+/// The most that an answer may take where an API wants to be told and nobody says.
+const ANSWER: u64 = 4096;
+
+/// The body of a question. Sizes are tokens; `window` is what Ollama is told to make room for.
+pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> Bytes {
+    let system = ask.system.iter().map(|text| json!({"role": "system", "content": text}));
+    let user = json!({"role": "user", "content": ask.user});
+    let messages: Vec<Value> = system.chain([user.clone()]).collect();
+    let name = &endpoint.spec.name;
+    let mut body = match endpoint.spec.api {
+        Api::Ollama => {
+            let mut options = json!({"temperature": 0});
+            set(&mut options, "num_predict", ask.max_tokens);
+            set(&mut options, "num_ctx", window);
+            json!({"model": name, "messages": messages, "stream": true, "think": false,
+                   "options": options})
+        }
+        Api::Anthropic => {
+            let most = ask.max_tokens.unwrap_or(ANSWER);
+            let mut body = json!({"model": name, "max_tokens": most, "messages": [user],
+                                  "stream": true});
+            set(&mut body, "system", ask.system.clone());
+            body
+        }
+        Api::OpenAi => {
+            json!({"model": name, "messages": messages, "stream": true,
+                   "stream_options": {"include_usage": true}})
+        }
+    };
+    match endpoint.spec.api {
+        Api::OpenAi if endpoint.is_usual() => {
+            set(&mut body, "max_completion_tokens", ask.max_tokens);
+        }
+        Api::OpenAi => {
+            // Servers of one's own take these; a summary wants no thoughts and no chance.
+            set(&mut body, "max_tokens", ask.max_tokens);
+            set(&mut body, "temperature", Some(0));
+            set(&mut body, "chat_template_kwargs", Some(json!({"enable_thinking": false})));
+        }
+        Api::Ollama | Api::Anthropic => {}
+    }
+    Bytes::from(body.to_string())
+}
+
+fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {
+    if let (Value::Object(members), Some(value)) = (into, value) {
+        members.insert(key.to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(spec: &str, expected: Value) {
+        let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
+        let endpoint = Endpoint::of(spec.parse().unwrap(), key).unwrap();
+        let ask = ModelAsk {
+            id: "q".into(),
+            system: Some("Be brief.".into()),
+            user: "Why?".into(),
+            max_tokens: Some(9),
+        };
+        let body = body(&endpoint, &ask, Some(4096));
+        assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
+    }
+
+    #[test]
+    fn each_api_is_asked_in_its_own_way() {
+        let system = json!({"role": "system", "content": "Be brief."});
+        let user = json!({"role": "user", "content": "Why?"});
+        check(
+            "ollama:l",
+            json!({"model": "l", "messages": [system, user], "stream": true, "think": false,
+                   "options": {"temperature": 0, "num_predict": 9, "num_ctx": 4096}}),
+        );
+        check(
+            "anthropic:c",
+            json!({"model": "c", "max_tokens": 9, "messages": [user], "stream": true,
+                   "system": "Be brief."}),
+        );
+        check(
+            "openai:g",
+            json!({"model": "g", "messages": [system, user], "stream": true,
+                   "stream_options": {"include_usage": true}, "max_completion_tokens": 9}),
+        );
+        check(
+            "openai:q@http://127.0.0.1:1/v1",
+            json!({"model": "q", "messages": [system, user], "stream": true,
+                   "stream_options": {"include_usage": true}, "max_tokens": 9, "temperature": 0,
+                   "chat_template_kwargs": {"enable_thinking": false}}),
+        );
+    }
+}

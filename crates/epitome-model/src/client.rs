@@ -1,0 +1,417 @@
+//! Asks one model: once more where that may help, within a deadline, and says what went wrong.
+//!
+//! Invariant: an answer of which something was heard is never asked for anew; every way ends within
+//! the deadline. Dropping the future ends the request. Called by the facade and by hosts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use epitome_kernel::types::Body;
+use epitome_kernel::{Model, ModelAsk, ModelError};
+use epitome_wire::{Answer, Reply, overflow};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use crate::ask;
+use crate::endpoint::Endpoint;
+use crate::failure::Failure;
+use crate::probe::{self, Probed};
+use crate::retry;
+use crate::spec::Api;
+use crate::transport::{Call, Method, Response, SendError, Transport};
+
+/// The most that is read of a refusal, in bytes.
+const MOST_REFUSAL: usize = 16 * 1024;
+/// The most that is read of what a server says about itself, in bytes.
+const MOST_FACTS: usize = 8 * 1024 * 1024;
+/// How long a server may think about what it says about itself.
+const FACTS: Duration = Duration::from_secs(5);
+
+/// How long is waited, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// For a whole answer, repetitions included.
+    pub answer: Duration,
+    /// For the next piece of an answer.
+    pub silence: Duration,
+    /// How often a request that failed is made again.
+    pub retries: u32,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { answer: seconds(600), silence: seconds(120), retries: 3 }
+    }
+}
+
+/// Asks one model.
+#[derive(Clone)]
+pub struct Client {
+    name: String,
+    endpoint: Endpoint,
+    transport: Arc<dyn Transport>,
+    terms: Terms,
+    window: Option<u64>,
+}
+
+/// What was heard of one answer.
+struct Heard {
+    reply: Reply,
+    any: bool,
+}
+
+impl Client {
+    /// A client of the model at an endpoint.
+    pub fn new(endpoint: Endpoint, transport: Arc<dyn Transport>) -> Self {
+        let name = endpoint.spec.to_string();
+        Self { name, endpoint, transport, terms: Terms::default(), window: None }
+    }
+
+    /// The same, on other terms.
+    #[must_use]
+    pub fn terms(self, terms: Terms) -> Self {
+        Self { terms, ..self }
+    }
+
+    /// The same, for a window of so many tokens: Ollama is told to make room for it.
+    #[must_use]
+    pub fn window(self, window: Option<u64>) -> Self {
+        Self { window, ..self }
+    }
+
+    /// Where it asks.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Sends a request of the API as it is, and gives the whole answer. `said` hears the text of a
+    /// stream as it comes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], which holds what was heard of an answer that is not whole.
+    pub async fn chat(
+        &self,
+        body: Bytes,
+        said: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, Failure> {
+        let format = self.endpoint.spec.api.format();
+        let mut heard = Heard { reply: Reply::aloud(format), any: false };
+        match timeout(self.terms.answer, self.ask(body, &mut heard, said)).await {
+            Ok(Ok(())) => whole(heard.reply.end()),
+            Ok(Err(Failure::BrokeOff { cause, .. })) => {
+                Err(Failure::BrokeOff { cause, answer: Box::new(heard.reply.end()) })
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => {
+                let after_ms = self.terms.answer.as_millis() as u64;
+                Err(Failure::Deadline { after_ms, answer: Box::new(heard.reply.end()) })
+            }
+        }
+    }
+
+    /// What the server says of the model's window.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached or does not know the model. One that has nothing to say
+    /// of windows is no failure.
+    pub async fn probe(&self) -> Result<Probed, Failure> {
+        let Endpoint { spec, base, .. } = &self.endpoint;
+        match spec.api {
+            Api::Ollama => {
+                let asked = serde_json::json!({"model": spec.name}).to_string();
+                let url = format!("{base}/api/show");
+                Ok(probe::ollama(&self.facts(Method::Post, &url, asked).await?))
+            }
+            Api::Anthropic => {
+                let url = format!("{}/v1/models/{}", self.endpoint.root(), spec.name);
+                self.known(&url, |said| probe::listed(said, &spec.name)).await
+            }
+            Api::OpenAi => self.probe_listed().await,
+        }
+    }
+
+    /// What a server tells that speaks like OpenAI: in its list of models, or where llama-server
+    /// and LM Studio do.
+    async fn probe_listed(&self) -> Result<Probed, Failure> {
+        let (base, root, name) =
+            (&self.endpoint.base, self.endpoint.root(), &self.endpoint.spec.name);
+        let listed = |said: &Value| probe::listed(said, name);
+        let mut found = self.known(&format!("{base}/models"), listed).await?;
+        if found.window.is_none() && !self.endpoint.is_usual() {
+            found = found.or(self.known(&format!("{root}/props"), probe::llama).await?);
+        }
+        if found.window.is_none() && !self.endpoint.is_usual() {
+            found = found.or(self.known(&format!("{root}/api/v0/models"), listed).await?);
+        }
+        Ok(found)
+    }
+
+    /// The names of the models that the server has.
+    ///
+    /// # Errors
+    ///
+    /// When it does not say.
+    pub async fn models(&self) -> Result<Vec<String>, Failure> {
+        let base = &self.endpoint.base;
+        let url = match self.endpoint.spec.api {
+            Api::Ollama => format!("{base}/api/tags"),
+            Api::OpenAi => format!("{base}/models"),
+            Api::Anthropic => format!("{}/v1/models", self.endpoint.root()),
+        };
+        Ok(probe::names(&self.facts(Method::Get, &url, String::new()).await?))
+    }
+
+    /// What a server says about itself, if it knows the question.
+    async fn known(&self, url: &str, read: impl Fn(&Value) -> Probed) -> Result<Probed, Failure> {
+        match self.facts(Method::Get, url, String::new()).await {
+            Ok(said) => Ok(read(&said)),
+            Err(Failure::Refused { .. } | Failure::Unreadable(_)) => Ok(Probed::default()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn facts(&self, method: Method, url: &str, body: String) -> Result<Value, Failure> {
+        let call = self.call(method, url.to_owned(), Bytes::from(body));
+        let asked = async {
+            let Response { status, mut body, .. } =
+                self.transport.send(&call).await.map_err(|error| self.unreachable(error))?;
+            let mut said = Vec::new();
+            while let Some(piece) = body.next().await.map_err(|error| self.unreachable(error))? {
+                said.extend_from_slice(&piece);
+                if said.len() > MOST_FACTS {
+                    return Err(Failure::Unreadable("it is too long".to_owned()));
+                }
+            }
+            match status {
+                200 => serde_json::from_slice(&said)
+                    .map_err(|error| Failure::Unreadable(error.to_string())),
+                _ => Err(self.refused(status, &said)),
+            }
+        };
+        timeout(FACTS, asked).await.unwrap_or_else(|_| {
+            let cause = format!("no answer within {} s", FACTS.as_secs());
+            Err(self.unreachable(SendError { cause, passes: true }))
+        })
+    }
+
+    /// Asks until an answer was heard to its end.
+    async fn ask(
+        &self,
+        body: Bytes,
+        heard: &mut Heard,
+        said: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(), Failure> {
+        let base = &self.endpoint.base;
+        let url = match self.endpoint.spec.api {
+            Api::Ollama => format!("{base}/api/chat"),
+            Api::OpenAi => format!("{base}/chat/completions"),
+            Api::Anthropic => format!("{}/v1/messages", self.endpoint.root()),
+        };
+        let call = self.call(Method::Post, url, body);
+        for attempt in 1.. {
+            let (failure, told) = match self.once(&call, heard, said).await {
+                Ok(()) => return Ok(()),
+                Err(Missed::For(failure)) => return Err(failure),
+                Err(Missed::Now { failure, told }) => (failure, told),
+            };
+            let wait = retry::wait(attempt, told, fastrand::f64());
+            if attempt > self.terms.retries || heard.any || wait >= self.terms.answer {
+                return Err(failure);
+            }
+            tracing::info!(model = self.name, %failure, ?wait, "a model is asked once more");
+            sleep(wait).await;
+        }
+        Err(Failure::Request("it was never made".to_owned()))
+    }
+
+    /// Asks once.
+    async fn once(
+        &self,
+        call: &Call,
+        heard: &mut Heard,
+        said: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(), Missed> {
+        let sent = timeout(self.terms.silence, self.transport.send(call)).await;
+        let Response { status, retry_after, mut body } = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.passes => {
+                return Err(Missed::Now { failure: self.unreachable(error), told: None });
+            }
+            Ok(Err(error)) => return Err(Missed::For(Failure::Request(error.cause))),
+            Err(_) => return Err(Missed::Now { failure: self.silent(), told: None }),
+        };
+        let mut refusal = Vec::new();
+        loop {
+            let piece = match timeout(self.terms.silence, body.next()).await {
+                Ok(Ok(Some(piece))) => piece,
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(missed(broke_off(error.cause))),
+                Err(_) => return Err(missed(self.silent())),
+            };
+            if status == 200 {
+                heard.reply.hear(&piece);
+                let text = heard.reply.said();
+                if !text.is_empty() {
+                    heard.any = true;
+                    said(&text);
+                }
+            } else if refusal.len() < MOST_REFUSAL {
+                refusal.extend_from_slice(&piece);
+            }
+        }
+        if status == 200 {
+            return Ok(());
+        }
+        if let Some(found) = overflow(status, &refusal) {
+            return Err(Missed::For(Failure::Overflow(found)));
+        }
+        let failure = self.refused(status, &refusal);
+        Err(match retry::passes(status) {
+            true => Missed::Now { failure, told: retry_after.as_deref().and_then(retry::told) },
+            false => Missed::For(failure),
+        })
+    }
+
+    fn call(&self, method: Method, url: String, body: Bytes) -> Call {
+        Call { method, url, headers: self.endpoint.headers(), body }
+    }
+
+    fn unreachable(&self, error: SendError) -> Failure {
+        let remedy = match self.endpoint.spec.api {
+            Api::Ollama => "start it with `ollama serve`, or name its address by `OLLAMA_HOST`",
+            Api::OpenAi if !self.endpoint.is_usual() => "see to it that the server runs there",
+            _ => "check the network",
+        };
+        let (address, remedy) = (self.endpoint.base.clone(), remedy.to_owned());
+        Failure::Unreachable { address, cause: error.cause, remedy }
+    }
+
+    fn silent(&self) -> Failure {
+        broke_off(format!("nothing came for {} ms", self.terms.silence.as_millis()))
+    }
+
+    fn refused(&self, status: u16, body: &[u8]) -> Failure {
+        let remedy = match (status, self.endpoint.spec.api) {
+            (401 | 403, Api::Ollama) => String::new(),
+            (401 | 403, _) => "; check the key in the environment".to_owned(),
+            (404, Api::Ollama) => format!("; `ollama pull {}` fetches it", self.endpoint.spec.name),
+            (404, _) => "; check the model's name and the address".to_owned(),
+            _ => String::new(),
+        };
+        Failure::Refused { status, says: message(body), remedy }
+    }
+}
+
+/// Why there is no answer yet.
+enum Missed {
+    /// For good.
+    For(Failure),
+    /// It may be different soon; `told` is when, as the provider says.
+    Now { failure: Failure, told: Option<Duration> },
+}
+
+fn missed(failure: Failure) -> Missed {
+    Missed::Now { failure, told: None }
+}
+
+fn broke_off(cause: String) -> Failure {
+    Failure::BrokeOff { cause, answer: Box::default() }
+}
+
+/// An answer that was heard to its end, if it is whole.
+fn whole(answer: Answer) -> Result<Answer, Failure> {
+    if let Some(error) = &answer.error {
+        return Err(match overflow(400, error.as_bytes()) {
+            Some(found) => Failure::Overflow(found),
+            None => {
+                Failure::BrokeOff { cause: message(error.as_bytes()), answer: Box::new(answer) }
+            }
+        });
+    }
+    if answer.complete {
+        return Ok(answer);
+    }
+    let cause = "it ended before it was whole".to_owned();
+    Err(Failure::BrokeOff { cause, answer: Box::new(answer) })
+}
+
+/// What an error says, in a line.
+fn message(body: &[u8]) -> String {
+    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let said = ["/error/message", "/message", "/error", "/detail"]
+        .iter()
+        .find_map(|path| json.as_ref()?.pointer(path)?.as_str().map(str::to_owned));
+    let text = said.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None if line.is_empty() => "nothing".to_owned(),
+        None => line,
+    }
+}
+
+#[async_trait]
+impl Model for Client {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+        let failed = |cause: String| ModelError { model: self.name.clone(), cause };
+        let body = ask::body(&self.endpoint, ask, self.window);
+        let answer = self.chat(body, &mut |_| ()).await;
+        let answer = answer.map_err(|failure| failed(failure.to_string()))?;
+        if matches!(answer.stop.as_deref(), Some("length" | "max_tokens")) {
+            return Err(failed("its answer was cut off for being too long".to_owned()));
+        }
+        let format = self.endpoint.spec.api.format();
+        let mut text = String::new();
+        for message in &answer.messages {
+            let entry = epitome_wire::message(message, format);
+            let entry = entry.map_err(|error| failed(error.to_string()))?;
+            for part in &entry.parts {
+                if let Body::Text(said) = &part.body {
+                    text.push_str(said);
+                }
+            }
+        }
+        Ok(spoken(&text).to_owned())
+    }
+}
+
+/// What is said, without the thoughts that some servers leave before it.
+fn spoken(text: &str) -> &str {
+    let text = text.trim();
+    match text.strip_prefix("<think>") {
+        Some(thought) => thought.split_once("</think>").map_or("", |(_, said)| said.trim_start()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_are_not_said() {
+        let check = |text: &str, expected: &str| assert_eq!(spoken(text), expected);
+        check(" plain ", "plain");
+        check("<think>\nhm\n</think>\n\nso", "so");
+        check("<think>without end", "");
+        check("a <think> b", "a <think> b");
+    }
+
+    #[test]
+    fn an_error_is_said_in_a_line() {
+        let check = |body: &str, expected: &str| assert_eq!(message(body.as_bytes()), expected);
+        check(r#"{"error":{"message":"no\nsuch model"}}"#, "no such model");
+        check(r#"{"error":"model 'x' not found"}"#, "model 'x' not found");
+        check("<html>bad gateway</html>", "<html>bad gateway</html>");
+        check("", "nothing");
+    }
+}

@@ -1,0 +1,66 @@
+//! Why a model did not answer.
+//!
+//! Invariant: it says who failed, in the provider's own words where there are some, and what to do
+//! about what the user can change; no key stands in it. Made by the client.
+
+use epitome_kernel::types::Overflow;
+use epitome_wire::Answer;
+
+/// A model did not answer, or not to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// Nobody is there.
+    #[error("nobody answers at {address}: {cause}; {remedy}")]
+    Unreachable {
+        /// The server's address.
+        address: String,
+        /// Why.
+        cause: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The prompt is larger than the model's window.
+    #[error("the prompt is too long for the model{}", figures(.0))]
+    Overflow(Overflow),
+    /// The provider refuses.
+    #[error("the provider refuses with {status}: {says}{remedy}")]
+    Refused {
+        /// The status.
+        status: u16,
+        /// What it says.
+        says: String,
+        /// What to do, where that is known.
+        remedy: String,
+    },
+    /// The answer broke off.
+    #[error("the answer broke off: {cause}")]
+    BrokeOff {
+        /// Why.
+        cause: String,
+        /// What came of it.
+        answer: Box<Answer>,
+    },
+    /// It took too long.
+    #[error("no whole answer within {after_ms} ms")]
+    Deadline {
+        /// Milliseconds that were waited.
+        after_ms: u64,
+        /// What came of it.
+        answer: Box<Answer>,
+    },
+    /// It answered what cannot be read.
+    #[error("the answer cannot be read: {0}")]
+    Unreadable(String),
+    /// The request could not be made.
+    #[error("the request cannot be made: {0}")]
+    Request(String),
+}
+
+fn figures(overflow: &Overflow) -> String {
+    match (overflow.size, overflow.limit) {
+        (Some(size), Some(limit)) => format!(": {size} tokens of {limit}"),
+        (None, Some(limit)) => format!(", which takes {limit} tokens"),
+        _ => String::new(),
+    }
+}

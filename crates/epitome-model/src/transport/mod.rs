@@ -1,0 +1,90 @@
+//! How bytes get to a model and back.
+//!
+//! Invariant: a transport moves a request and its answer as they are, and decides nothing. Called
+//! by the client.
+
+mod http;
+mod player;
+mod recorder;
+mod tape;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+pub use http::Http;
+pub use player::{Player, PlayerError};
+pub use recorder::Recorder;
+
+/// How a request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Asks.
+    Get,
+    /// Sends a body.
+    Post,
+}
+
+impl Method {
+    /// Its name in HTTP.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// How.
+    pub method: Method,
+    /// Where.
+    pub url: String,
+    /// Credentials and what else the API wants to be told.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON; empty for [`Method::Get`].
+    pub body: Bytes,
+}
+
+/// The beginning of an answer, and the rest as it comes.
+pub struct Response {
+    /// The status.
+    pub status: u16,
+    /// What `retry-after` says.
+    pub retry_after: Option<String>,
+    /// The body.
+    pub body: Box<dyn Chunks>,
+}
+
+/// A body that comes piece by piece.
+#[async_trait]
+pub trait Chunks: Send {
+    /// The next piece, `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks.
+    async fn next(&mut self) -> Result<Option<Bytes>, SendError>;
+}
+
+/// Moves requests.
+#[async_trait]
+pub trait Transport: Send + Sync {
+    /// Sends a request and gives the answer as soon as its head is there.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer.
+    async fn send(&self, call: &Call) -> Result<Response, SendError>;
+}
+
+/// No answer came, or it broke off.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}")]
+pub struct SendError {
+    /// Why.
+    pub cause: String,
+    /// Whether it may be different soon.
+    pub passes: bool,
+}

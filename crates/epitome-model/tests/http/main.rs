@@ -1,0 +1,4 @@
+//! Calls of a scripted provider over HTTP.
+
+#[cfg(test)]
+mod calls;
