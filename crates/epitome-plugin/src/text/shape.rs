@@ -36,16 +36,21 @@ pub fn plain(line: &str) -> Cow<'_, str> {
 
 /// Whether a line tells of a failure or a warning.
 pub fn fails(line: &str) -> bool {
-    !passes(line) && holds(line, FAILURES)
+    !passes(line) && (holds(line, FAILURES) || holds(line, WARNINGS))
+}
+
+/// Whether a line tells of a warning and of nothing worse.
+pub fn warns(line: &str) -> bool {
+    !passes(line) && holds(line, WARNINGS) && !holds(line, FAILURES)
 }
 
 /// Whether a line says that one of many checks went well.
 pub fn passes(line: &str) -> bool {
     let line = line.trim();
     PASSES.iter().any(|end| line.ends_with(end))
-        || line.starts_with(['✓', '✔', '√'])
-        || line.starts_with("ok ")
+        || PASSES_BEFORE.iter().any(|start| line.starts_with(start))
         || line.contains(" PASSED ")
+        || line.contains("   Passed  ")
 }
 
 /// Whether a line sums up what stands above it.
@@ -174,6 +179,14 @@ fn holds(text: &str, words: &[&str]) -> bool {
         b'.' => at(end + 1).is_ascii_alphanumeric(),
         byte => byte.is_ascii_alphanumeric(),
     };
+    // What there are none of has not happened: `0 failed`, `Failures: 0`.
+    let is_none = |start: usize, end: usize| {
+        let no = |sign: usize, zero: usize, other: usize| {
+            at(sign) == b' ' && at(zero) == b'0' && !matches!(at(other), b'0'..=b'9' | b'.')
+        };
+        start > 1 && no(start - 1, start - 2, start.checked_sub(3).unwrap_or(usize::MAX))
+            || at(end) == b':' && no(end + 1, end + 2, end + 3)
+    };
     bytes.iter().enumerate().any(|(start, byte)| {
         let first = byte.to_ascii_lowercase();
         words.iter().any(|word| {
@@ -181,6 +194,7 @@ fn holds(text: &str, words: &[&str]) -> bool {
             word.as_bytes()[0] == first
                 && bytes.get(start..end).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes()))
                 && !goes_on(end)
+                && !is_none(start, end)
         })
     })
 }
@@ -197,9 +211,6 @@ const FAILURES: &[&str] = &[
     "failing",
     "panic",
     "panicked",
-    "warn",
-    "warning",
-    "warnings",
     "exception",
     "exceptions",
     "traceback",
@@ -225,7 +236,27 @@ const FAILURES: &[&str] = &[
     "assertion",
 ];
 
+const WARNINGS: &[&str] = &["warn", "warning", "warnings"];
+
 const PASSES: &[&str] = &["... ok", " PASSED", " passed", " ... PASS", " OK"];
+
+/// With which such a line begins, in the words of many runners.
+const PASSES_BEFORE: &[&str] = &[
+    "✓",
+    "✔",
+    "√",
+    "ok ",
+    "PASS ",
+    "PASSED ",
+    "=== RUN ",
+    "=== PAUSE ",
+    "=== CONT ",
+    "=== NAME ",
+    "--- PASS: ",
+    "--- SKIP: ",
+    "[ RUN      ] ",
+    "[       OK ] ",
+];
 
 const SUMMARIES: &[&str] = &[
     "test result:",
@@ -313,6 +344,14 @@ mod tests {
         check("test error_is_shown ... ok", false);
         check("test error_is_shown ... FAILED", true);
         check("compiled 3 files", false);
+        check("test result: ok. 12 passed; 0 failed; 0 ignored", false);
+        check("test result: FAILED. 12 passed; 10 failed", true);
+        check("Tests run: 5, Failures: 0, Errors: 0, Skipped: 0", false);
+        check("Tests run: 5, Failures: 1, Errors: 0, Skipped: 0", true);
+        check("--- PASS: TestError (0.00s)", false);
+        check("--- FAIL: TestError (0.00s)", true);
+        assert!(warns("WARN disk is nearly full"));
+        assert!(!warns("WARN an error came back"));
     }
 
     #[test]

@@ -1,0 +1,272 @@
+//! The lines of a log: what kind each is of, what it tells, and which are wanted first.
+//!
+//! Invariant: every line that is not empty is an item once; lines of a report stay in order and as
+//! they are. Called by the digest.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use epitome_plugin::text::outline::{Cap, Item, Outline, clip, counted, share, spread};
+use epitome_plugin::text::{kind, shape};
+use epitome_plugin::{Digest, Digested};
+use rustc_hash::FxHashMap;
+
+use crate::reports;
+
+/// Ranks: ends and sums, grave failures, first failures, the rest of what was printed about them,
+/// what stands behind and before them, later failures and warnings, kinds (rare ones first),
+/// repeats.
+const FIRST: u32 = 0;
+const GRAVE: u32 = 1;
+const FAILURE: u32 = 2;
+const TRACE: u32 = 3;
+const BEHIND: u32 = 4;
+const BEFORE: u32 = 5;
+const AGAIN: u32 = 6;
+const KIND: u32 = 7;
+const REPEAT: u32 = KIND + u32::BITS;
+
+/// A log has at least this many lines.
+const LINES: usize = 12;
+/// It has at most this many kinds of lines per line, or tells of a failure in this share of them.
+const KINDS: f64 = 0.5;
+const FAILED: f64 = 0.2;
+/// At least this share of the lines says when or how bad.
+const STAMPED: f64 = 0.3;
+/// Lines that begin with the same two words are of one kind where there are this many.
+const BEGINNINGS: u32 = 4;
+/// Lines that are always wanted: the first and the last.
+const FIRST_LINES: usize = 3;
+const LAST_LINES: usize = 6;
+/// Of a kind with this many lines, only the outermost are wanted for where they stand.
+const COMMON: u32 = 8;
+/// Kinds of failures that are wanted whatever they take.
+const FAILURES: usize = 40;
+/// Failing lines of one kind that are wanted.
+const OF_ONE_KIND: u64 = 20;
+/// Lines before and behind a failure that go with it.
+const BEFORE_FAILURE: usize = 2;
+const AFTER_FAILURE: usize = 4;
+/// Of a long report these lines are wanted before those between them.
+const REPORT_FIRST: usize = 30;
+const REPORT_LAST: usize = 12;
+/// A line has at most about this many bytes; one that tells of a failure this many.
+const LINE: usize = 400;
+const FAILING_LINE: usize = 2000;
+
+/// The lines of a log.
+#[derive(Debug)]
+pub(crate) struct Log<'a> {
+    lines: Vec<Line<'a>>,
+    kinds: usize,
+    reports: usize,
+    /// How many lines say when or how bad.
+    stamped: usize,
+    failures: usize,
+}
+
+#[derive(Debug)]
+struct Line<'a> {
+    text: Cow<'a, str>,
+    span: Range<usize>,
+    tells: Tells,
+    /// Its place from the nearer end of the report that it is part of, heading and end being close.
+    report: Option<Place>,
+    /// The first line of its kind, and how many there are up to this one.
+    like: usize,
+    ordinal: u32,
+}
+
+/// How bad it is what a line tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+enum Tells {
+    Nothing,
+    Warning,
+    Failure,
+    Grave,
+}
+
+/// Where a line stands in its report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Heading,
+    Near,
+    Between,
+}
+
+impl<'a> Log<'a> {
+    /// Reads a text; empty lines are dropped outside of reports.
+    pub(crate) fn read(text: &'a str) -> Self {
+        let spans: Vec<Range<usize>> = shape::lines(text).collect();
+        let texts: Vec<Cow<'a, str>> =
+            spans.iter().map(|span| shape::plain(&text[span.clone()])).collect();
+        let trimmed: Vec<&str> = texts.iter().map(|line| line.trim_end()).collect();
+        let reports = reports::find(&trimmed);
+        let mut places: Vec<Option<Place>> = vec![None; spans.len()];
+        for report in &reports {
+            for at in report.clone() {
+                let near = at < report.start + REPORT_FIRST || at + REPORT_LAST >= report.end;
+                places[at] = Some(match at == report.start {
+                    true => Place::Heading,
+                    false if near => Place::Near,
+                    false => Place::Between,
+                });
+            }
+        }
+        let mut lines: Vec<Line<'a>> = Vec::with_capacity(spans.len());
+        for ((text, span), report) in texts.into_iter().zip(spans).zip(places) {
+            if report.is_some() || !text.trim().is_empty() {
+                let tells = Tells::of(&text);
+                lines.push(Line { text, span, tells, report, like: 0, ordinal: 0 });
+            }
+        }
+        let mut log = Self { lines, kinds: 0, reports: reports.len(), stamped: 0, failures: 0 };
+        log.count();
+        log
+    }
+
+    /// Finds out which lines are of one kind, and counts.
+    fn count(&mut self) {
+        let keys: Vec<(u64, u64)> = self.lines.iter().map(|line| kind::of(&line.text)).collect();
+        let mut exact: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut begins: FxHashMap<u64, u32> = FxHashMap::default();
+        for (key, begin) in &keys {
+            *exact.entry(*key).or_default() += 1;
+            *begins.entry(*begin).or_default() += 1;
+        }
+        let mut first: FxHashMap<u64, (usize, u32)> = FxHashMap::default();
+        for (index, (line, (key, begin))) in self.lines.iter_mut().zip(&keys).enumerate() {
+            if line.report.is_some() {
+                (line.like, line.ordinal) = (index, 1);
+                continue;
+            }
+            let alone = exact[key] == 1 && line.tells == Tells::Nothing;
+            let key = if alone && begins[begin] >= BEGINNINGS { begin } else { key };
+            let (like, count) = first.entry(*key).or_insert((index, 0));
+            *count += 1;
+            (line.like, line.ordinal) = (*like, *count);
+        }
+        self.kinds = first.len();
+        self.stamped = self.lines.iter().filter(|line| shape::is_stamped(&line.text)).count();
+        self.failures = self.lines.iter().filter(|line| line.tells != Tells::Nothing).count();
+    }
+
+    /// Whether the lines tell of failures or repeat each other.
+    pub(crate) fn is_one(&self) -> bool {
+        let all = self.lines.len() as f64;
+        let sums = || self.lines.iter().any(|line| shape::sums_up(&line.text));
+        self.failures as f64 >= all * FAILED
+            || self.lines.len() >= LINES
+                && (self.kinds as f64 <= all * KINDS || self.failures > 0 && sums())
+    }
+
+    /// Whether most lines say when or how bad.
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.stamped as f64 >= self.lines.len() as f64 * STAMPED
+    }
+
+    /// The digest; `None` where nothing fits.
+    pub(crate) fn digest(&self, job: &Digest<'_>) -> Option<Digested> {
+        let ranks = self.ranks(job.number("failures", OF_ONE_KIND));
+        let items = self.lines.iter().zip(ranks).map(|(line, rank)| {
+            let most = if rank < KIND { FAILING_LINE } else { LINE };
+            let text = clip(&line.text, most);
+            let whole = text.len() == line.text.len();
+            Item { text, span: line.span.clone(), rank, like: line.like, whole }
+        });
+        let told = |line: &&Line<'_>| line.report.is_none() || !line.text.trim().is_empty();
+        let count = self.lines.iter().filter(told).count();
+        let reports = match self.reports {
+            0 => String::new(),
+            reports => format!(", {}", counted(reports, "reports of failures")),
+        };
+        let head = format!(
+            "[… {} of {}, repeats folded{reports}]",
+            counted(count, "lines"),
+            counted(self.kinds, "kinds")
+        );
+        let size = job.size(job.text);
+        let caps = vec![
+            Cap { rank: AGAIN, most: share(size, 0.05).clamp(600, 1000) },
+            Cap { rank: KIND, most: share(size, 0.03).clamp(500, 800) },
+            Cap { rank: REPEAT, most: share(size, 0.01).clamp(150, 250) },
+        ];
+        let items = items.collect();
+        Outline { head, items, caps, noun: Some("lines"), must: false }.fill(job, "log")
+    }
+
+    fn ranks(&self, of_one_kind: u64) -> Vec<u32> {
+        let mut counts = vec![0u32; self.lines.len()];
+        self.lines.iter().for_each(|line| counts[line.like] += 1);
+        let mut failures = 0;
+        let mut ranks: Vec<u32> = (0..self.lines.len())
+            .map(|index| {
+                let rank = self.rank(index, &counts, of_one_kind);
+                failures += usize::from(rank == FAILURE);
+                if rank == FAILURE && failures > FAILURES { AGAIN } else { rank }
+            })
+            .collect();
+        for index in 0..self.lines.len() {
+            let line = &self.lines[index];
+            if line.report.is_some() || ranks[index] != GRAVE && ranks[index] != FAILURE {
+                continue;
+            }
+            // What stands there everywhere says little about a failure.
+            let tells =
+                |near: usize| near.abs_diff(index) == 1 || counts[self.lines[near].like] < COMMON;
+            for near in self.around(index).filter(|near| tells(*near)) {
+                let rank = if near < index { BEFORE } else { BEHIND };
+                ranks[near] = ranks[near].min(rank);
+            }
+        }
+        ranks
+    }
+
+    fn rank(&self, index: usize, counts: &[u32], of_one_kind: u64) -> u32 {
+        let (all, line) = (self.lines.len(), &self.lines[index]);
+        let is_end = index < FIRST_LINES || index + LAST_LINES >= all;
+        let outermost = index == 0 || index + 2 >= all;
+        let first = line.ordinal == 1;
+        match (line.report, line.tells) {
+            _ if outermost || is_end && counts[line.like] < COMMON => FIRST,
+            (Some(Place::Heading), _) => FAILURE,
+            (Some(_), Tells::Failure | Tells::Grave) => FAILURE,
+            (Some(Place::Near), _) => TRACE,
+            (Some(Place::Between), _) => AGAIN,
+            (None, Tells::Grave) if first => GRAVE,
+            (None, Tells::Failure) if first => FAILURE,
+            (None, Tells::Warning | Tells::Failure | Tells::Grave)
+                if u64::from(line.ordinal) <= of_one_kind =>
+            {
+                AGAIN
+            }
+            _ if shape::sums_up(&line.text) && line.ordinal <= 2 => FIRST,
+            _ if first => KIND + counts[line.like].ilog2(),
+            _ => REPEAT + spread(line.ordinal as usize),
+        }
+    }
+
+    /// The lines that go with a failure: some before, some behind, and what is set in below it.
+    fn around(&self, index: usize) -> Range<usize> {
+        let depth = |index: usize| {
+            let text = &self.lines[index].text;
+            text.len() - text.trim_start().len()
+        };
+        let most = (index + 1 + 4 * AFTER_FAILURE).min(self.lines.len());
+        let deeper = (index + 1..most).take_while(|next| depth(*next) > depth(index)).count();
+        let end = (index + 1 + deeper.max(AFTER_FAILURE)).min(self.lines.len());
+        index.saturating_sub(BEFORE_FAILURE)..end
+    }
+}
+
+impl Tells {
+    fn of(line: &str) -> Self {
+        let grave = ["FATAL", "CRITICAL", "PANIC", "EMERG", "panicked", "out of memory"];
+        match () {
+            () if !shape::fails(line) => Self::Nothing,
+            () if grave.iter().any(|word| line.contains(word)) => Self::Grave,
+            () if shape::warns(line) => Self::Warning,
+            () => Self::Failure,
+        }
+    }
+}
