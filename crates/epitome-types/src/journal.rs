@@ -295,6 +295,27 @@ mod tests {
     }
 
     #[test]
+    fn where_a_checkpoint_stands_counts_and_is_written_where_it_is_told() {
+        let stands = [(false, false), (true, false), (false, true), (true, true)];
+        let all = stands.map(|(front, assistant)| {
+            let mut one = epoch();
+            let Some(Op::Summarize(checkpoint)) = one.plan.ops.last_mut() else { panic!() };
+            checkpoint.stand = Stand { front, assistant };
+            one
+        });
+        let mut hashes: Vec<_> = all.iter().map(Epoch::hash).collect();
+        assert_eq!(hashes[0], epoch().hash());
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), stands.len());
+        for one in &all {
+            let written = serde_json::to_string(&one.plan).unwrap();
+            assert_eq!(written.contains("stand"), one.hash() != epoch().hash(), "{written}");
+            assert_eq!(serde_json::from_str::<Plan>(&written).unwrap(), one.plan);
+        }
+    }
+
+    #[test]
     fn what_is_stripped_and_stated_counts() {
         let part = |entry, part| PartId { entry: EntryId(entry), part };
         let strip = |parts: &[PartId]| Op::Strip { parts: parts.to_vec() };

@@ -5,6 +5,8 @@ mod assembly;
 #[cfg(test)]
 mod digest;
 #[cfg(test)]
+mod front;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod input;

@@ -152,7 +152,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
                     covers,
                     text: summary.into(),
                     level: Level::Detailed,
-                    stand: Stand::default(),
+                    stand: Stand { front: true, assistant: false },
                 }),
                 Op::Insert { after: None, role: Role::User, text: "a note".into() },
                 Op::Drop { entries: vec![EntryId(1)] },

@@ -297,6 +297,34 @@ fn a_text_for_the_user_is_folded_into_the_neighbour() {
 }
 
 #[test]
+fn the_assistant_says_what_is_new_where_the_format_takes_it() {
+    let new = |after| Edit::Insert { after, role: Role::Assistant, text: "n".into() };
+    let behind = |after| new(Some(EntryId(after)));
+    let said = r#"{"role":"assistant","content":"n"}"#;
+    let both = r#"{"role":"assistant","content":"n\n\nn"}"#;
+    let asked = r#"{"role":"user","content":"n"}"#;
+    let user = r#"{"role":"user","content":[{"type":"text","text":"q"}]}"#;
+    let folded =
+        r#"{"role":"user","content":[{"type":"text","text":"q"},{"type":"text","text":"n"}]}"#;
+    let led =
+        r#"{"role":"user","content":[{"type":"text","text":"n"},{"type":"text","text":"q"}]}"#;
+    for check in [anthropic, openai] {
+        let between = format!("{user},{said},{user}");
+        check(&format!("{user},{MODEL},{user}"), &[remove(1), behind(1)], &between);
+        let between = format!("{user},{both},{user}");
+        check(&format!("{user},{user}"), &[behind(0), behind(0)], &between);
+    }
+    // Elsewhere it would lead, end, or become one with what the model said.
+    anthropic(&format!("{user},{MODEL}"), &[new(None)], &format!("{led},{MODEL}"));
+    anthropic(MODEL, &[new(None)], &format!("{asked},{MODEL}"));
+    anthropic(&format!("{user},{MODEL}"), &[behind(0)], &format!("{folded},{MODEL}"));
+    anthropic(&format!("{user},{MODEL}"), &[behind(1)], &format!("{user},{MODEL},{asked}"));
+    anthropic(&format!("{MODEL},{user}"), &[behind(0)], &format!("{MODEL},{led}"));
+    openai(&format!("{user},{MODEL}"), &[new(None)], &format!("{said},{user},{MODEL}"));
+    openai(&format!("{user},{MODEL}"), &[behind(0)], &format!("{user},{said},{MODEL}"));
+}
+
+#[test]
 fn tool_results_stay_in_front_of_a_folded_text() {
     let message = |blocks: &str| format!(r#"{{"role":"user","content":[{blocks}]}}"#);
     let (a, b) = (

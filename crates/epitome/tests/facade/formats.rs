@@ -97,6 +97,7 @@ proptest! {
         replies in proptest::collection::vec((any::<bool>(), 0usize..4, any::<bool>()), 1..7),
         format in proptest::sample::select(Format::PROVIDERS.to_vec()),
         taken in proptest::collection::vec(any::<bool>(), 64),
+        (front, assistant) in any::<(bool, bool)>(),
     ) {
         let body = request(format, &replies);
         prop_assert_eq!(validate(format, body.as_bytes()), Ok(()), "{}", body);
@@ -111,7 +112,7 @@ proptest! {
             free.flat_map(|(exchange, _)| exchange.entries.clone()).map(|at| EntryId(at as u32)).collect();
         prop_assume!(!covers.is_empty());
         let text = "S".to_owned();
-        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand::default() };
+        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand { front, assistant } };
         let plan = Plan { ops: vec![Op::Summarize(checkpoint)], ..Plan::default() };
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let sizes = Sizes::of(thread.entries(), gauge, 0);
