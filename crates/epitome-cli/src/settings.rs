@@ -47,7 +47,7 @@ impl ConfigFlags {
         match (&self.config, std::env::current_dir()) {
             (Some(file), Ok(folder)) => {
                 let beside = folder.join(file);
-                sources.project_policies(beside.parent().unwrap_or(&folder)).file(file)
+                sources.brought(beside.parent().unwrap_or(&folder)).file(file)
             }
             (Some(file), Err(_)) => sources.file(file),
             (None, Ok(folder)) => sources.project(&folder),

@@ -73,7 +73,7 @@ impl Args {
     /// The folders that are meant.
     fn folders(&self, config: &Config) -> Result<Vec<PathBuf>, Fault> {
         let Some(path) = &self.path else {
-            let folders: Vec<_> = config.foreign_policies().map(Path::to_owned).collect();
+            let folders: Vec<_> = config.foreign().map(Path::to_owned).collect();
             return match folders.is_empty() {
                 true => Err(Fault::usage(
                     "no policies came with this project: there is no `.epitome/policies` here or \

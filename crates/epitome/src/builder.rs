@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome_extract::{Digests, Extractive};
+use epitome_extract::Extractive;
 use epitome_kernel::{
     Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer, Workspace,
 };
+use epitome_plugin::Plugin;
 use epitome_store::Archive;
 use epitome_types::hook::Budgets;
 use epitome_types::{Event, Style};
@@ -18,6 +19,7 @@ use epitome_workspace::augments::Folders;
 use crate::compressor::Compressor;
 use crate::config::{ConfigError, Problem};
 use crate::council::Council;
+use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
 use crate::session::{Clock, Listener, Session, system_time};
 use crate::target::{Target, Window};
@@ -46,7 +48,8 @@ pub struct Builder {
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) augments: Folders,
-    pub(crate) digester: Box<dyn Digester>,
+    pub(crate) digester: Option<Box<dyn Digester>>,
+    pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
     pub(crate) llm: Option<Arc<dyn Model>>,
@@ -69,7 +72,8 @@ impl Default for Builder {
             store: None,
             workspace: None,
             augments: Folders::default(),
-            digester: Box::new(Digests::default()),
+            digester: None,
+            plugins: Vec::new(),
             clock: Arc::new(system_time),
             policies: Vec::new(),
             llm: None,
@@ -179,10 +183,41 @@ impl Builder {
         self
     }
 
-    /// Makes tool results smaller before they are first sent, in place of the extractive one.
+    /// Makes tool results smaller before they are first sent, in place of all plugins.
     #[must_use]
     pub fn digester(mut self, digester: impl Digester + 'static) -> Self {
-        self.digester = Box::new(digester);
+        self.digester = Some(Box::new(digester));
+        self
+    }
+
+    /// Adds a plugin of the host's own, behind those already added and before the profile's. It is
+    /// asked for digests wherever the profile asks anybody, and its hooks are a policy.
+    ///
+    /// ```
+    /// use epitome::plugin::{About, Digest, Digested, Failed, Plugin};
+    ///
+    /// /// Knows what the team's own tool prints.
+    /// struct Tickets;
+    ///
+    /// impl Plugin for Tickets {
+    ///     fn about(&self) -> About {
+    ///         About::new("tickets", "1").with_digest()
+    ///     }
+    ///
+    ///     fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    ///         let open = |line: &&str| line.contains("OPEN");
+    ///         let text: Vec<_> = job.text.lines().filter(open).collect();
+    ///         let (text, kind) = (text.join("\n"), "tickets".into());
+    ///         let is_one = job.tool == "list_tickets" && !text.is_empty();
+    ///         Ok(is_one.then_some(Digested { text, kind, left: Vec::new() }))
+    ///     }
+    /// }
+    ///
+    /// let compressor = epitome::Compressor::builder().plugin(Tickets).build();
+    /// ```
+    #[must_use]
+    pub fn plugin(mut self, plugin: impl Plugin + 'static) -> Self {
+        self.plugins.push(Arc::new(plugin));
         self
     }
 
@@ -281,6 +316,9 @@ impl Builder {
         memos: BTreeMap<String, String>,
     ) -> Result<Council, ConfigError> {
         let mut policies = self.policies.clone();
+        let own = self.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
+        let hooked = own.map(|plugin| Hooked::new(Running::of_host(Arc::clone(plugin))));
+        policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
         let loaded = self.profile.load(counter)?;
         policies.extend(loaded.current());
         policies.push(Arc::new(self.profile.last()));
@@ -289,6 +327,11 @@ impl Builder {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
         }
-        Ok(Council { chain, model: self.llm.clone() })
+        Ok(Council { chain, model: self.llm.clone(), failures: Arc::default() })
+    }
+
+    /// Whoever digests tool results.
+    pub(crate) fn desk<'a>(&'a self, council: &'a Council) -> Desk<'a> {
+        Desk::new(&self.plugins, &self.profile.plugins, &council.failures)
     }
 }

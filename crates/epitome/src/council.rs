@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use epitome_kernel::{Asked, Chain, Halt, Model, Opinion, PolicyError, Rest};
 
+use crate::plugins::Failures;
+
 /// How often a hook may have a model asked before it answers.
 const ASKS: usize = 2;
 
@@ -16,6 +18,8 @@ const ASKS: usize = 2;
 pub(crate) struct Council {
     pub(crate) chain: Chain,
     pub(crate) model: Option<Arc<dyn Model>>,
+    /// What plugins failed at beside the hooks.
+    pub(crate) failures: Arc<Failures>,
 }
 
 impl Council {
@@ -94,7 +98,7 @@ mod tests {
     fn check(asks: usize, model: Option<ScriptedModel>, expected: Option<&str>, error: &str) {
         let chain = Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new());
         let granted = model.clone().map(|model| Arc::new(model) as Arc<dyn Model>);
-        let council = Council { chain, model: granted };
+        let council = Council { chain, model: granted, failures: Arc::default() };
         let mut job = StatusJob {
             common: Common::default(),
             used: 0.0,

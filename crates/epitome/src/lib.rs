@@ -39,6 +39,7 @@ mod journal;
 pub mod levers;
 mod outgoing;
 mod planning;
+mod plugins;
 mod policies;
 mod profile;
 mod rack;
@@ -55,7 +56,7 @@ pub use builder::Builder;
 pub use compressor::{Compressed, Compressor};
 pub use config::{Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
-pub use epitome_extract::{Digests, Extractive, Facts};
+pub use epitome_extract::{Extractive, Facts};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
     Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
@@ -67,6 +68,7 @@ pub use epitome_lua::{
     stubs as policy_stubs,
 };
 pub use epitome_plan::{CachePrices, Floor, departure};
+pub use epitome_plugin as plugin;
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
@@ -81,7 +83,8 @@ pub use journal::{
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
 pub use levers::Levers;
-pub use policies::{Loaded, PolicyRef};
+pub use plugins::PluginRef;
+pub use policies::{Link, Loaded, PolicyRef};
 pub use profile::Profile;
 pub use rack::Origin;
 pub use session::{

@@ -2,9 +2,10 @@
 //!
 //! Invariant: nothing is left out; what is not listed is not set by anybody.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, Effective, Origin, PolicyRef};
+use epitome::{Config, Effective, Link, Origin, PluginRef, Profile};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -41,8 +42,10 @@ struct Shown<'a> {
     profile: &'a str,
     /// What it inherits from, the nearest first.
     inherits: Vec<String>,
-    /// Who is asked, in this order, before what is built in.
+    /// Who is asked, in this order, before what is built in; plugins that answer hooks too.
     policies: Vec<Asked<'a>>,
+    /// The plugins that it names, for digests or hooks.
+    plugins: Vec<Asked<'a>>,
     /// The hash of the profile's options and policies.
     config: String,
     /// The files that were read, the earlier ones overridden by the later.
@@ -52,15 +55,27 @@ struct Shown<'a> {
 
 #[derive(Serialize)]
 struct Asked<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     origin: Origin,
     folder: Option<&'a Path>,
 }
 
-impl<'a> From<&'a PolicyRef> for Asked<'a> {
-    fn from(policy: &'a PolicyRef) -> Self {
-        Self { name: policy.name(), origin: policy.origin(), folder: policy.folder() }
+impl<'a> From<&'a PluginRef> for Asked<'a> {
+    fn from(plugin: &'a PluginRef) -> Self {
+        Self { name: plugin.name().into(), origin: plugin.origin(), folder: plugin.folder() }
     }
+}
+
+/// A link of the profile's chain.
+fn asked<'a>(profile: &'a Profile, link: &'a Link) -> Option<Asked<'a>> {
+    let (origin, folder) = match link {
+        Link::Policy(policy) => (policy.origin(), policy.folder()),
+        Link::Plugin { name, .. } => {
+            let plugin = profile.plugins().iter().find(|plugin| plugin.name() == name)?;
+            (plugin.origin(), plugin.folder())
+        }
+    };
+    Some(Asked { name: link.name(), origin, folder })
 }
 
 /// Runs the errand.
@@ -74,7 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let shown = Shown {
         profile: profile.name(),
         inherits: config.inherited(profile.name())?,
-        policies: profile.policies().iter().map(Asked::from).collect(),
+        policies: profile.chain().iter().filter_map(|link| asked(&profile, link)).collect(),
+        plugins: profile.plugins().iter().map(Asked::from).collect(),
         config: profile.config(),
         files: config.files(),
         values: config.values(profile.name())?,
@@ -89,10 +105,12 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
     files::to_stdout(|out| {
         let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
         writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
-        let policies = shown.policies.iter().map(|one| format!("{} ({})", one.name, one.origin));
-        let policies: Vec<_> = policies.collect();
-        if !policies.is_empty() {
-            writeln!(out, "policies {}", policies.join(" → "))?;
+        for (what, asked) in [("policies", &shown.policies), ("plugins ", &shown.plugins)] {
+            let asked = asked.iter().map(|one| format!("{} ({})", one.name, one.origin));
+            let asked: Vec<_> = asked.collect();
+            if !asked.is_empty() {
+                writeln!(out, "{what} {}", asked.join(" → "))?;
+            }
         }
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };

@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<Cost>, Fault> {
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
-    let Some(own) = loaded.lua().iter().find(|one| one.name() == policy.name()) else {
+    let Some(own) = loaded.lua().find(|one| one.name() == policy.name()) else {
         return Ok(Vec::new());
     };
     let hooks = own.current().0.declared().hooks.clone();

@@ -84,7 +84,7 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     match profile.load(&counter) {
         Ok(loaded) => {
-            let own = loaded.lua().iter().find(|one| one.name() == policy.name());
+            let own = loaded.lua().find(|one| one.name() == policy.name());
             checked.declared = own.map(|one| one.current().0.declared().clone());
             checked.problems.extend(loaded.left_out().iter().map(ToString::to_string));
         }

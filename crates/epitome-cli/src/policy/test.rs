@@ -163,7 +163,7 @@ impl Args {
 fn own_tests(profile: &Profile, name: &str) -> Result<Vec<One>, Fault> {
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
-    let policy = loaded.lua().iter().find(|one| one.name() == name);
+    let policy = loaded.lua().find(|one| one.name() == name);
     let results = policy.map(|one| one.current().0.run_tests()).unwrap_or_default();
     let one = |TestResult { file, line, name, failure }| One { file, line, name, failure };
     Ok(results.into_iter().map(one).collect())

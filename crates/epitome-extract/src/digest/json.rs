@@ -58,7 +58,7 @@ fn structure(tape: &Tape<'_>, task: &Task<'_>) -> Option<Digested> {
         let left = passages(job.text, shorter.left.into_iter());
         let note = if left.is_empty() { "without spaces" } else { "shortened" };
         let text = format!("[… JSON, {note}]\n{json}");
-        (job.measure.size(&text) <= job.most).then_some(Digested { text, kind: KIND, left })
+        (job.measure.size(&text) <= job.most).then_some(Digested { text, kind: KIND.into(), left })
     })
 }
 

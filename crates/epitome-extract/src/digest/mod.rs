@@ -115,7 +115,7 @@ impl Digests {
         let hidden =
             |line: &Range<usize>| !shown.contains(shape::plain(&job.text[line.clone()]).trim());
         let left = outline::passages(job.text, lines.into_iter().filter(hidden));
-        Some(Digested { text: head + &said, kind: "text", left })
+        Some(Digested { text: head + &said, kind: "text".into(), left })
     }
 }
 

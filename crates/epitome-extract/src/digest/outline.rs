@@ -75,7 +75,7 @@ impl Outline<'_> {
             .zip(&shown)
             .filter(|(item, shown)| !**shown || !item.whole)
             .map(|(item, _)| item.span.clone());
-        Some(Digested { text, kind, left: passages(job.text, left) })
+        Some(Digested { text, kind: kind.into(), left: passages(job.text, left) })
     }
 
     /// The items of each kind, by its first one; empty for all other places.

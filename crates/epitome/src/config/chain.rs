@@ -1,4 +1,4 @@
-//! The policies of a profile, resolved without running any.
+//! The policies of a profile, plugins that answer hooks among them, resolved without running any.
 //!
 //! Invariant: a chain depends on the configuration and the texts of its policies alone. A policy
 //! that is not there, or may not be asked for, is an error that says where it is named.
@@ -7,8 +7,8 @@ use figment::Figment;
 use figment::value::Value;
 use serde_json::{Map, Value as Json};
 
-use super::{Config, ConfigError, Problem, error};
-use crate::policies::{DEFAULT, FILE, PolicyRef, Stated, extends};
+use super::{Config, ConfigError, Problem, error, plugins};
+use crate::policies::{DEFAULT, FILE, Link, PolicyRef, Stated, extends};
 use crate::rack::Origin;
 
 /// A name of a policy, and where it stands.
@@ -20,17 +20,16 @@ pub(super) struct Named {
 impl Config {
     /// The chain of a profile: the policies that it lists; otherwise the policy of its name and
     /// what that extends, then, where it says that it inherits from one, the chain of that profile.
-    pub(super) fn chain(
-        &self,
-        profile: &str,
-        figment: &Figment,
-    ) -> Result<Vec<PolicyRef>, ConfigError> {
-        let mut chain: Vec<PolicyRef> = Vec::new();
+    pub(super) fn chain(&self, profile: &str, figment: &Figment) -> Result<Vec<Link>, ConfigError> {
+        let mut chain: Vec<Link> = Vec::new();
         let mut current = profile.to_owned();
         loop {
             if let Some(listed) = self.listed(&current) {
-                for named in listed {
-                    self.add(&named, figment, &mut chain)?.require();
+                for Named { name, place } in listed {
+                    match plugins::in_chain(&name) {
+                        Some(plugin) => chain.push(Link::Plugin { name: plugin.to_owned(), place }),
+                        None => self.add(&Named { name, place }, figment, &mut chain)?.require(),
+                    }
                 }
                 break;
             }
@@ -52,7 +51,7 @@ impl Config {
         &self,
         mut named: Named,
         figment: &Figment,
-        chain: &mut Vec<PolicyRef>,
+        chain: &mut Vec<Link>,
     ) -> Result<(), ConfigError> {
         let mut way = Vec::new();
         loop {
@@ -81,18 +80,15 @@ impl Config {
         &self,
         Named { name, place }: &Named,
         figment: &Figment,
-        chain: &'c mut Vec<PolicyRef>,
+        chain: &'c mut Vec<Link>,
     ) -> Result<&'c mut PolicyRef, ConfigError> {
-        let at = match chain.iter().position(|known| known.name() == name) {
-            Some(at) => at,
-            None => {
-                let placed = self.shelves.find(name).ok_or_else(|| self.missing(name, place))?;
-                let stated = self.stated(name, figment);
-                chain.push(PolicyRef::new(placed, stated));
-                chain.len() - 1
-            }
-        };
-        Ok(&mut chain[at])
+        let is_known = |link: &Link| link.policy().is_some_and(|known| known.name() == name);
+        if !chain.iter().any(is_known) {
+            let placed = self.shelves.find(name).ok_or_else(|| self.missing(name, place))?;
+            chain.push(Link::Policy(PolicyRef::new(placed, self.stated(name, figment))));
+        }
+        let mut policies = chain.iter_mut().filter_map(Link::policy_mut);
+        policies.find(|known| known.name() == name).ok_or_else(|| self.missing(name, place))
     }
 
     /// Whether a name stands for what is built in, which is asked last without being named. Its

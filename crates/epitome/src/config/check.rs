@@ -5,6 +5,7 @@
 
 use epitome_kernel::nearest;
 use figment::value::{Dict, Value};
+use schemars::JsonSchema;
 use serde_json::{Map, Value as Json};
 
 /// The words of an answer are cut here, in characters.
@@ -24,6 +25,11 @@ impl Schema {
     /// The schema of `epitome.toml`.
     pub(crate) fn new() -> Self {
         Self(super::declared::schema())
+    }
+
+    /// The schema of another file.
+    pub(crate) fn of<T: JsonSchema>() -> Self {
+        Self(super::declared::schema_of::<T>())
     }
 
     /// Everything in a layer that may not be said.
@@ -170,7 +176,8 @@ pub(crate) fn is_table(node: &Json) -> bool {
 
 /// Whether anything may stand here: what it may be is known to somebody else.
 fn is_open(node: &Json) -> bool {
-    node == &Json::Bool(true)
+    let says_nothing = |words: &Map<String, Json>| words.keys().all(|word| word == "description");
+    node == &Json::Bool(true) || node.as_object().is_some_and(says_nothing)
 }
 
 /// Whether any text is taken as it is.
@@ -217,7 +224,10 @@ fn unknown(path: &[String], table: &Json) -> String {
     let key = path.last().map_or("", String::as_str);
     if key == "plugins" {
         let path = path.join(".");
-        return format!("`{path}`: there are no native plugins yet; expected `policies`, in Lua");
+        return format!(
+            "`{path}`: a profile names plugins by what they do; expected those that digest in \
+             `digests` and those that answer hooks as `policies = [\"plugin:NAME\"]`"
+        );
     }
     let names: Vec<_> = names(table).collect();
     let hint = match nearest(key, names.iter().copied()) {

@@ -36,6 +36,14 @@ pub(crate) struct Settings {
     /// A path is relative to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) policies: Option<PathBuf>,
+    /// A folder of plugins, searched after the project's `.epitome/plugins` and the user's own. A
+    /// path is relative to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) plugins: Option<PathBuf>,
+    /// The variables of the environment that plugins may have, by plugin. Said in one's own file,
+    /// in variables and flags; never in the file of a project.
+    #[serde(default)]
+    pub(crate) grants: BTreeMap<String, Vec<String>>,
     pub(crate) proxy: ProxyTable,
     /// Profiles, by name.
     #[serde(default)]
@@ -53,10 +61,18 @@ pub(crate) struct Table {
         reason = "declared for the schema; it says what is read, and in what order"
     )]
     pub(crate) inherits: Option<String>,
-    /// Its policies, in the order in which they are asked. Otherwise the policy of its name and
-    /// what that extends, then those of the profile that it inherits from.
+    /// Its policies, in the order in which they are asked; `plugin:NAME` is a plugin that answers
+    /// hooks. Otherwise the policy of its name and what that extends, then those of the profile
+    /// that it inherits from.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) policies: Option<Vec<String>>,
+    /// The plugins that digest tool results, in the order in which they are asked; the first that
+    /// has a digest wins.
+    pub(crate) digests: Option<Vec<String>>,
+    /// The same for the results of some tools, by name or pattern (`web_*`); of those that mean a
+    /// tool the one that says most of its name. An empty list leaves the results as they are.
+    #[serde(default)]
+    pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
     /// The mode that its policies are told of: `developer`, `planning`, whatever they know.
     pub(crate) mode: Option<String>,
     /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.
@@ -128,8 +144,12 @@ impl From<DurabilityName> for Durability {
 
 /// The JSON schema of `epitome.toml`.
 pub(crate) fn schema() -> Json {
-    let mut schema = schemars::schema_for!(Settings);
+    schema_of::<Settings>()
+}
 
+/// The JSON schema of a file, any part of which may be said.
+pub(super) fn schema_of<T: JsonSchema>() -> Json {
+    let mut schema = schemars::schema_for!(T);
     RecursiveTransform(partial).transform(&mut schema);
     schema.to_value()
 }

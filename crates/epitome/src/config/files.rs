@@ -11,7 +11,10 @@ use super::ConfigError;
 pub(crate) const NAME: &str = "epitome.toml";
 
 /// The policies of a project.
-const POLICIES: &str = ".epitome/policies";
+pub(crate) const POLICIES: &str = ".epitome/policies";
+
+/// The plugins of a project.
+pub(crate) const PLUGINS: &str = ".epitome/plugins";
 
 /// The text of a file.
 ///
@@ -37,9 +40,9 @@ pub(crate) fn nearest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
 }
 
-/// The nearest policies of a project, from a folder upwards.
-pub(crate) fn nearest_policies(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join(POLICIES)).find(|path| path.is_dir())
+/// The nearest folder of a project that is called so, from a folder upwards.
+pub(crate) fn nearest_folder(folder: &Path, below: &str) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(below)).find(|path| path.is_dir())
 }
 
 /// Whether two paths lead to the same file.

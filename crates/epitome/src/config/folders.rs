@@ -1,4 +1,5 @@
-//! The folders of policies that a configuration makes, and the names that it uses for them.
+//! The folders of policies and plugins that a configuration makes, and the names that it uses for
+//! what stands in them.
 //!
 //! Invariant: a folder that a repository may have named is foreign; what stands in it runs once
 //! the user trusts it.
@@ -12,14 +13,24 @@ use super::check::Schema;
 use super::layer::Layer;
 use super::sources::File;
 use super::{ConfigError, Problem, error};
+use crate::plugins::Shelves as PluginShelves;
 use crate::policies::{DEFAULT, Shelves};
 use crate::rack::{Origin, Shelf};
 
-/// The folders, with the one that the layers name. Layers are in the order of the files, behind
-/// what is built in.
-pub(super) fn folders(mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+/// The folders of policies, with the one that the layers name. Layers are in the order of the
+/// files, behind what is built in.
+pub(super) fn policies(shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+    folders("policies", shelves, layers, files)
+}
+
+/// The same for plugins.
+pub(super) fn plugins(shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+    folders("plugins", shelves, layers, files)
+}
+
+fn folders(key: &str, mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
     let named = layers.iter().enumerate().rev().find_map(|(at, layer)| {
-        let folder = layer.says.get("policies")?.as_str()?;
+        let folder = layer.says.get(key)?.as_str()?;
         let file = at.checked_sub(1).and_then(|at| files.get(at));
         Some((PathBuf::from(folder), file.is_some_and(|file| file.foreign)))
     });
@@ -29,23 +40,28 @@ pub(super) fn folders(mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File])
     shelves
 }
 
-/// Whether every policy whose options are set is there.
+/// Whether every policy and every plugin whose options are set is there.
 ///
 /// # Errors
 ///
 /// Every name that is none, with what may have been meant.
-pub(super) fn known(layers: &[Layer], shelves: &Shelves) -> Result<(), ConfigError> {
+pub(super) fn known(
+    layers: &[Layer],
+    shelves: &Shelves,
+    plugins: &PluginShelves,
+) -> Result<(), ConfigError> {
+    let knows = |name: &str| name == DEFAULT || shelves.knows(name) || plugins.knows(name);
     let mut problems = Vec::new();
     for layer in layers {
         let profiles = layer.says.get("profile").and_then(Value::as_dict);
         for (profile, table) in profiles.into_iter().flatten() {
             let options = table.find_ref("options").and_then(Value::as_dict);
             let names = options.into_iter().flat_map(Dict::keys);
-            for name in names.filter(|name| *name != DEFAULT && !shelves.knows(name)) {
+            for name in names.filter(|name| !knows(name)) {
                 let place = layer.places.of(&["profile", profile, "options", name]);
                 let what = format!(
                     "unknown key `profile.{profile}.options.{name}`; {}",
-                    meant(profile, name, shelves)
+                    meant(profile, name, shelves, plugins)
                 );
                 problems.push(Problem::new(place, what));
             }
@@ -54,14 +70,15 @@ pub(super) fn known(layers: &[Layer], shelves: &Shelves) -> Result<(), ConfigErr
     if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(problems)) }
 }
 
-/// What may have been meant by the name of a policy that is not there.
-fn meant(profile: &str, name: &str, shelves: &Shelves) -> String {
+/// What may have been meant by the name of a policy or a plugin that is not there.
+fn meant(profile: &str, name: &str, shelves: &Shelves, plugins: &PluginShelves) -> String {
     let options = Schema::new().leaves(&["profile", profile, "options", DEFAULT]);
     let tables = options.iter().filter_map(|option| option.split('.').next());
     if let Some(option) = nearest(name, tables) {
         return format!("did you mean `profile.{profile}.options.{DEFAULT}.{option}`?");
     }
     let mut known = shelves.names();
+    known.extend(plugins.names());
     if !known.iter().any(|known| known == DEFAULT) {
         known.insert(0, DEFAULT.to_owned());
     }

@@ -15,13 +15,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{Breach, Schema, is_table, is_text};
 use super::sources::{File, Flag, PREFIX};
-use super::{ConfigError, Problem, proxy};
+use super::{ConfigError, Problem, plugins, proxy};
 
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
 
 /// Keys that hold paths, at the top and in a profile.
-const PATHS: [&str; 3] = ["store", "prices", "policies"];
+const PATHS: [&str; 4] = ["store", "prices", "policies", "plugins"];
 const PATHS_OF_PROFILE: [&str; 1] = ["store"];
 
 /// One layer.
@@ -36,6 +36,12 @@ pub(crate) struct Layer {
 pub(crate) struct Places(BTreeMap<Vec<String>, String>);
 
 impl Places {
+    /// The place of exactly this path.
+    pub(crate) fn get(&self, path: &[&str]) -> Option<&str> {
+        let path: Vec<_> = path.iter().map(|key| (*key).to_owned()).collect();
+        self.0.get(&path).map(String::as_str)
+    }
+
     /// The place of a path, or of the nearest table around it.
     pub(crate) fn of<S: AsRef<str>>(&self, path: &[S]) -> &str {
         let mut path: Vec<_> = path.iter().map(|key| key.as_ref().to_owned()).collect();
@@ -61,6 +67,19 @@ impl Layer {
         Ok(Self { says, places: Arc::default() })
     }
 
+    /// What a text says that stands in a file.
+    ///
+    /// # Errors
+    ///
+    /// Everything in it that may not be said.
+    pub(crate) fn text(path: &Path, text: &str, schema: &Schema) -> Result<Self, ConfigError> {
+        let name = path.display();
+        let (says, places) = read(text, |line| format!("{name}:{line}"))?;
+        let places = Arc::new(Places(places));
+        refuse(schema.breaches(&says), &places)?;
+        Ok(Self { says, places })
+    }
+
     /// What a file says.
     ///
     /// # Errors
@@ -77,6 +96,7 @@ impl Layer {
         let mut breaches = schema.breaches(&says);
         breaches.extend(two_windows(&says));
         breaches.extend(proxy::foreign(file, &says));
+        breaches.extend(plugins::foreign(file, &says));
         refuse(breaches, &places)?;
         let resolve = |dict: &mut Dict, keys: &[&str]| {
             for key in keys {

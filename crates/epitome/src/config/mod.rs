@@ -30,9 +30,11 @@ mod files;
 mod find;
 mod folders;
 mod layer;
+mod plugins;
 mod profiles;
 mod proxy;
 mod sources;
+mod standalone;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -51,13 +53,16 @@ use serde_json::Value as Json;
 use self::check::Schema;
 use self::declared::Settings;
 use self::layer::{BUILT_IN, Layer, Part};
+use crate::plugins::Shelves as PluginShelves;
 use crate::policies::Shelves;
 use crate::profile::{Profile, SHIPPED};
 
 pub(crate) use self::error::hint;
 pub use self::error::{ConfigError, Problem};
+pub(crate) use self::files::read as read_file;
 pub use self::proxy::ProxyTable;
 pub use self::sources::{Setting, Sources};
+pub(crate) use self::standalone::Standalone;
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
 const DEFAULTS: &str = "default_profile = \"default\"\ndurability = \"normal\"\n";
@@ -76,6 +81,7 @@ pub struct Config {
     whole: Figment,
     settings: Settings,
     shelves: Shelves,
+    plugin_shelves: PluginShelves,
     /// Where it is recorded which policies of others may run.
     trust: Option<Trust>,
     /// Our folder in the user's data folder.
@@ -106,8 +112,18 @@ impl Config {
     ///
     /// [`ConfigError::Invalid`] with everything in the first source that may not be said.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
-        let Sources { files, variables, flags, store, home, own, shelves, trust, untrusted } =
-            sources;
+        let Sources {
+            files,
+            variables,
+            flags,
+            store,
+            home,
+            own,
+            shelves,
+            plugin_shelves,
+            trust,
+            untrusted,
+        } = sources;
         let data = store.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut layers = vec![built_in(store.as_deref())?];
         let flags_of_all = Layer::flags(&flags, false);
@@ -119,15 +135,17 @@ impl Config {
             }
             let mut known = names(&layers);
             if variables.iter().any(|(name, _)| name.starts_with(PROFILES)) {
-                let shelves = folders::folders(shelves.clone(), &layers, &files);
+                let shelves = folders::policies(shelves.clone(), &layers, &files);
                 known.extend(Shelves::new(shelves, false).names());
             }
             let (layer, foreign) = Layer::variables(&variables, &schema, &known)?;
             layers.push(layer);
             unused = foreign;
         }
-        let shelves = Shelves::new(folders::folders(shelves, &layers, &files), untrusted);
-        folders::known(&layers, &shelves)?;
+        let shelves = Shelves::new(folders::policies(shelves, &layers, &files), untrusted);
+        let plugin_shelves = folders::plugins(plugin_shelves, &layers, &files);
+        let plugin_shelves = PluginShelves::new(plugin_shelves, untrusted);
+        folders::known(&layers, &shelves, &plugin_shelves)?;
         let mut whole = Figment::new();
         for layer in layers.iter().chain([&flags_of_all]) {
             let mut says = layer.says.clone();
@@ -144,6 +162,7 @@ impl Config {
             whole,
             settings,
             shelves,
+            plugin_shelves,
             trust: trust.map(Trust::at),
             data,
             own,
@@ -218,10 +237,10 @@ impl Config {
         self.trust.as_ref()
     }
 
-    /// The folders of policies that somebody else may have written, so that nothing in them runs
-    /// before the user trusts it.
-    pub fn foreign_policies(&self) -> impl Iterator<Item = &Path> {
-        self.shelves.foreign()
+    /// The folders of policies and of plugins that somebody else may have written, so that nothing
+    /// in them runs before the user trusts it.
+    pub fn foreign(&self) -> impl Iterator<Item = &Path> {
+        self.shelves.foreign().chain(self.plugin_shelves.foreign())
     }
 
     /// Our folder in the user's data folder, where the environment says where that is.
@@ -246,9 +265,17 @@ impl Config {
 
     /// Where a value is from.
     fn source(&self, figment: &Figment, key: &str) -> Option<String> {
-        let metadata = figment.get_metadata(figment.find_value(key).ok()?.tag())?;
         let keys: Vec<_> = key.split('.').collect();
-        Some(metadata.interpolate(&figment::Profile::Default, &keys))
+        self.source_of(figment, &keys)
+    }
+
+    /// The same for a path of keys, which may hold dots.
+    fn source_of(&self, figment: &Figment, keys: &[&str]) -> Option<String> {
+        let (first, rest) = keys.split_first()?;
+        let first = figment.find_value(first).ok()?;
+        let value = rest.iter().try_fold(&first, |value, key| value.as_dict()?.get(*key))?;
+        let metadata = figment.get_metadata(value.tag())?;
+        Some(metadata.interpolate(&figment::Profile::Default, keys))
     }
 }
 
@@ -271,9 +298,10 @@ fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
     let mut whole = Layer::built_in(&[DEFAULTS, proxy::DEFAULTS].concat())?;
     let mut profiles = Dict::new();
     for (name, options) in SHIPPED {
-        let options = Layer::built_in(options)?.says;
+        let mut options = Layer::built_in(options)?.says;
+        let mut profile: Dict = plugins::built_in(&mut options).collect();
         let options = Dict::from([("default".to_owned(), Value::from(options))]);
-        let profile = Dict::from([("options".to_owned(), Value::from(options))]);
+        profile.insert("options".to_owned(), Value::from(options));
         profiles.insert(name.to_owned(), Value::from(profile));
     }
     whole.says.insert("profile".to_owned(), Value::from(profiles));

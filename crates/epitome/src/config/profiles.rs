@@ -9,7 +9,7 @@ use figment::Figment;
 use super::declared::{CounterName, Table};
 use super::layer::{BUILT_IN, Layer, Part};
 use super::{Config, ConfigError, Problem, check, error, unreadable};
-use crate::policies::{DEFAULT, Policies, PolicyRef};
+use crate::policies::{DEFAULT, Link, Policies};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
 use crate::session::Redaction;
 use crate::target::Window;
@@ -38,9 +38,9 @@ impl Config {
         &self,
         name: &str,
         figment: &Figment,
-        chain: Vec<PolicyRef>,
+        chain: Vec<Link>,
     ) -> Result<Profile, ConfigError> {
-        let Table { mode, model, counter, size, limit, options, .. } =
+        let Table { mode, model, counter, size, limit, options, digests, digest_tools, .. } =
             figment.extract().map_err(unreadable)?;
         let options = options.default;
         self.consistent(name, figment, &options)?;
@@ -50,6 +50,8 @@ impl Config {
         })?;
         let size = size.map(Window::Size);
         let built_in = self.stated(DEFAULT, figment).values;
+        let digests = digests.unwrap_or_default();
+        let plugins = self.plugins_of(figment, digests, digest_tools, &chain)?;
         let policies = Policies::new(chain, built_in, self.trust.clone());
         Ok(Profile {
             name: name.to_owned(),
@@ -61,6 +63,7 @@ impl Config {
             window: size.or(limit.map(Window::Limit)).unwrap_or_default(),
             store: self.store_of(&self.way(name)?).map(|(path, _)| path),
             policies,
+            plugins,
         })
     }
 

@@ -26,6 +26,9 @@ const TRUST: &str = "trusted";
 /// The user's own policies, in the user's folder.
 const POLICIES: &str = "policies";
 
+/// The user's own plugins, beside them.
+const PLUGINS: &str = "plugins";
+
 /// What a configuration is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
@@ -38,6 +41,8 @@ pub struct Sources {
     pub(crate) home: Option<PathBuf>,
     /// Folders of policies, but for the one that a file names.
     pub(crate) shelves: Vec<Shelf>,
+    /// The same for plugins.
+    pub(crate) plugin_shelves: Vec<Shelf>,
     /// Our folder in the user's folder for configurations.
     pub(crate) own: Option<PathBuf>,
     /// Where it is recorded which policies of others may run.
@@ -143,35 +148,48 @@ impl Sources {
         let (home, own) = (folders.home.clone(), config.clone());
         let sources = Self { store, trust, home, own, ..Self::default() };
         match config {
-            Some(folder) => sources.policies(&folder.join(POLICIES)),
+            Some(folder) => sources.policies(&folder.join(POLICIES)).plugins(&folder.join(PLUGINS)),
             None => sources,
         }
     }
 
     /// Adds a folder of policies that are the user's or the host's own.
     #[must_use]
-    pub fn policies(self, folder: &Path) -> Self {
-        self.shelf(folder, Origin::User)
+    pub fn policies(mut self, folder: &Path) -> Self {
+        self.shelves.push(shelf(folder, Origin::User));
+        self
     }
 
-    /// Adds the policies of the project that a folder belongs to: the nearest `.epitome/policies`
-    /// upwards, if there is one. They run once the user trusts them.
+    /// Adds a folder of plugins that are the user's or the host's own.
     #[must_use]
-    pub fn project_policies(self, folder: &Path) -> Self {
-        match files::nearest_policies(folder) {
-            Some(found) => self.shelf(&found, Origin::Project),
-            None => self,
-        }
+    pub fn plugins(mut self, folder: &Path) -> Self {
+        self.plugin_shelves.push(shelf(folder, Origin::User));
+        self
+    }
+
+    /// Adds the policies and the plugins of the project that a folder belongs to: the nearest
+    /// `.epitome/policies` and `.epitome/plugins` upwards, as far as there are any. They run once
+    /// the user trusts them.
+    #[must_use]
+    pub fn brought(mut self, folder: &Path) -> Self {
+        let found = |below| files::nearest_folder(folder, below);
+        self.shelves.extend(found(files::POLICIES).map(|it| shelf(&it, Origin::Project)));
+        self.plugin_shelves.extend(found(files::PLUGINS).map(|it| shelf(&it, Origin::Project)));
+        self
     }
 
     /// Adds the folder of one policy, which is found before any other of its name. It runs once the
     /// user trusts it.
     #[must_use]
     pub fn policy(mut self, folder: &Path) -> Self {
-        if let (Some(shelf), Some(name)) = (folder.parent(), folder.file_name()) {
-            let (folder, only) = (shelf.to_owned(), Some(name.to_string_lossy().into_owned()));
-            self.shelves.push(Shelf { folder, origin: Origin::Given, foreign: true, only });
-        }
+        self.shelves.extend(given(folder));
+        self
+    }
+
+    /// Adds the folder of one plugin, in the same way.
+    #[must_use]
+    pub fn plugin(mut self, folder: &Path) -> Self {
+        self.plugin_shelves.extend(given(folder));
         self
     }
 
@@ -188,20 +206,14 @@ impl Sources {
         Self { untrusted: true, ..self }
     }
 
-    fn shelf(mut self, folder: &Path, origin: Origin) -> Self {
-        let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
-        self.shelves.push(Shelf { folder, origin, foreign, only: None });
-        self
-    }
-
     /// Adds the file of the project that a folder belongs to, the nearest `epitome.toml` upwards,
-    /// and its policies, each if there is one.
+    /// and its policies and plugins, each if there is one.
     ///
     /// # Errors
     ///
     /// When the file is there and cannot be read.
     pub fn project(self, folder: &Path) -> Result<Self, ConfigError> {
-        let this = self.project_policies(folder);
+        let this = self.brought(folder);
         match files::nearest(folder) {
             Some(path) => this.read(&path, true),
             None => Ok(this),
@@ -264,6 +276,19 @@ impl Sources {
         self.flags.push(Flag { name, of_profile, key, value: value.0 });
         self
     }
+}
+
+/// A folder with all that stands in it.
+fn shelf(folder: &Path, origin: Origin) -> Shelf {
+    let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
+    Shelf { folder, origin, foreign, only: None }
+}
+
+/// The folder of one thing, which is found before any other of its name.
+fn given(folder: &Path) -> Option<Shelf> {
+    let (shelf, only) = (folder.parent()?.to_owned(), folder.file_name()?.to_string_lossy());
+    let only = Some(only.into_owned());
+    Some(Shelf { folder: shelf, origin: Origin::Given, foreign: true, only })
 }
 
 /// A value that a flag sets.

@@ -214,13 +214,15 @@ fn unknown_keys_are_named_with_the_nearest() {
     );
     refused(
         "[profile.team]\nflavour = []",
-        "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, `policies`, `mode`, \
-         `model`, `counter`, `store`, `size`, `limit`, `options`",
+        "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, \
+         `policies`, `digests`, `digest_tools`, `mode`, `model`, `counter`, `store`, `size`, \
+         `limit`, `options`",
     );
     refused(
         "[profile.team]\nplugins = []",
-        "epitome.toml:2: `profile.team.plugins`: there are no native plugins yet; expected \
-         `policies`, in Lua",
+        "epitome.toml:2: `profile.team.plugins`: a profile names plugins by what they do; expected \
+         those that digest in `digests` and those that answer hooks as `policies = \
+         [\"plugin:NAME\"]`",
     );
     refused(
         "store = \"a\"\nstore.path = 1",
@@ -253,8 +255,8 @@ fn wrong_values_are_named_with_what_was_expected() {
     );
     refused(
         "profile.team = 1",
-        "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, `mode`, `model`, \
-         `counter`, `store`, `size`, `limit`, `options`",
+        "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, \
+         `digests`, `digest_tools`, `mode`, `model`, `counter`, `store`, `size`, `limit`, `options`",
     );
     refused("profile = 1", "epitome.toml:1: `profile` is 1; expected a table for each name");
     refused(
@@ -371,7 +373,8 @@ fn a_file_that_is_named_must_be_there() {
 #[test]
 fn the_schema_is_what_is_checked() {
     for (name, options) in SHIPPED {
-        let text = options.replace("\n[", &format!("\n[profile.{name}.options.default."));
+        let options = options.replace("\n[", &format!("\n[profile.{name}.options.default."));
+        let text = format!("[profile.{name}]\n{options}");
         let config = Config::load(sources("", &text, &[])).unwrap();
         assert_eq!(config.profile(name).unwrap(), Profile::shipped(name).unwrap());
     }

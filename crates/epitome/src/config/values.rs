@@ -8,16 +8,20 @@ use std::sync::Arc;
 use epitome_count::VocabularyCounter;
 use epitome_kernel::{Counter, Policy};
 use figment::Figment;
+use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::check::Schema;
 use super::layer::BUILT_IN;
-use super::{Config, ConfigError, Effective, store};
+use super::{Config, ConfigError, Effective, plugins, store};
 use crate::policies::{DEFAULT, Loaded, PolicyRef};
 use crate::rack::Origin;
 
 /// The key of a profile that stands for something else at the top.
 const POLICIES: &str = "policies";
+
+/// The key at the top whose table has any names.
+const GRANTS: &str = "grants";
 
 impl Config {
     /// Every value that is in force for a profile, with its source. Policies say what their
@@ -42,6 +46,7 @@ impl Config {
                 of(&self.whole, &key)
             });
         }
+        values.extend(self.named_values(&self.whole, GRANTS));
         for key in schema.leaves(&["profile", name]).iter().filter(|key| *key != store::KEY) {
             let value = of(&figment, key);
             values.extend(value.map(|value| match key.as_str() {
@@ -49,13 +54,14 @@ impl Config {
                 _ => value,
             }));
         }
+        values.extend(self.named_values(&figment, plugins::TOOLS));
         let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
         let loaded = match profile.permitted() {
             Ok(()) => profile.load(&counter)?,
             Err(_) => Loaded::default(),
         };
-        for policy in profile.policies().iter().filter(|policy| policy.name() != DEFAULT) {
-            let generation = loaded.lua().iter().find(|one| one.name() == policy.name());
+        for policy in profile.policies().into_iter().filter(|policy| policy.name() != DEFAULT) {
+            let generation = loaded.lua().find(|one| one.name() == policy.name());
             match generation.map(|one| one.current().0) {
                 Some(generation) => values.extend(
                     generation
@@ -69,7 +75,33 @@ impl Config {
                 ),
             }
         }
+        for plugin in profile.plugins() {
+            let options = plugin.options().into_iter();
+            values.extend(options.map(|(option, value)| {
+                let key = format!("options.{}.{option}", plugin.name());
+                let source = match plugin.said_at(&option) {
+                    Some(place) => place.to_owned(),
+                    None if plugin.origin() == Origin::Shipped => BUILT_IN.to_owned(),
+                    None => plugin.place(),
+                };
+                Effective { key, value, source }
+            }));
+        }
         Ok(values)
+    }
+
+    /// The values of a table whose keys are anybody's names.
+    fn named_values(&self, figment: &Figment, table: &str) -> Vec<Effective> {
+        let says = figment.find_value(table).ok().and_then(Value::into_dict).unwrap_or_default();
+        let value = |(name, value): (String, Value)| {
+            let source = self.source_of(figment, &[table, &name])?;
+            Some(Effective {
+                key: format!("{table}.{name}"),
+                value: serde_json::to_value(value).ok()?,
+                source,
+            })
+        };
+        says.into_iter().filter_map(value).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loads the policies of a profile, once they are needed.
+//! Loads the policies of a profile, once they are needed, and stands plugins among them.
 //!
 //! Invariant: what a profile names runs, or the profile is refused; only what a policy extends may
 //! be left out, and then that is said. Nothing runs that somebody else may have written and the
@@ -12,15 +12,17 @@ use epitome_kernel::{Counter, Policy, nearest};
 use epitome_lua::{Engine, Limits, LoadCause, LuaPolicy, Reloaded, Trust, Watch, WatchError};
 use serde_json::{Map, Value as Json};
 
+use super::link::Link;
 use super::reference::PolicyRef;
 use super::{DEFAULT, FILE, extends};
 use crate::config::{ConfigError, Problem, hint};
+use crate::plugins::{Hooked, Plugins};
 
 /// The policies of a profile: the host's own, then those that the configuration names.
 #[derive(Clone)]
 pub(crate) struct Policies {
     own: Vec<Arc<dyn Policy>>,
-    pub(crate) named: Vec<PolicyRef>,
+    pub(crate) chain: Vec<Link>,
     /// The options of what is built in, which a policy may have in place of its own.
     built_in: Map<String, Json>,
     trust: Option<Trust>,
@@ -41,27 +43,53 @@ struct Kept {
 #[derive(Clone, Default)]
 pub struct Loaded {
     own: Vec<Arc<dyn Policy>>,
-    lua: Vec<Arc<LuaPolicy>>,
+    chain: Vec<Ready>,
     left_out: Vec<Problem>,
+}
+
+/// A policy of the configuration that is ready to be asked.
+#[derive(Clone)]
+enum Ready {
+    Lua(Arc<LuaPolicy>),
+    Plugin(Arc<Hooked>),
+}
+
+impl Ready {
+    /// As it is now.
+    fn current(&self) -> Arc<dyn Policy> {
+        match self {
+            Self::Lua(policy) => policy.current().0,
+            Self::Plugin(plugin) => Arc::clone(plugin) as Arc<dyn Policy>,
+        }
+    }
+
+    /// In its newest generation whenever it is asked.
+    fn live(&self) -> Arc<dyn Policy> {
+        match self {
+            Self::Lua(policy) => Arc::clone(policy) as Arc<dyn Policy>,
+            Self::Plugin(plugin) => Arc::clone(plugin) as Arc<dyn Policy>,
+        }
+    }
 }
 
 impl Loaded {
     /// The policies as they are now. What is asked as one pass takes them once; where they are
     /// watched, the next pass takes them anew.
     pub fn current(&self) -> Vec<Arc<dyn Policy>> {
-        let lua = self.lua.iter().map(|policy| policy.current().0 as Arc<dyn Policy>);
-        self.own.iter().cloned().chain(lua).collect()
+        self.own.iter().cloned().chain(self.chain.iter().map(Ready::current)).collect()
     }
 
     /// The policies, each in its newest good generation whenever it is asked.
     pub fn live(&self) -> Vec<Arc<dyn Policy>> {
-        let lua = self.lua.iter().map(|policy| Arc::clone(policy) as Arc<dyn Policy>);
-        self.own.iter().cloned().chain(lua).collect()
+        self.own.iter().cloned().chain(self.chain.iter().map(Ready::live)).collect()
     }
 
-    /// Those of the configuration, with what they declare and the generation in force.
-    pub fn lua(&self) -> &[Arc<LuaPolicy>] {
-        &self.lua
+    /// Those in Lua, with what they declare and the generation in force.
+    pub fn lua(&self) -> impl Iterator<Item = &Arc<LuaPolicy>> {
+        self.chain.iter().filter_map(|ready| match ready {
+            Ready::Lua(policy) => Some(policy),
+            Ready::Plugin(_) => None,
+        })
     }
 
     /// What a policy extends and may not run, with the remedy; the chain goes on without it.
@@ -89,25 +117,25 @@ impl Loaded {
     ///
     /// When the system does not let a folder be watched.
     pub fn watch(&self, tell: impl FnMut(Reloaded) + Send + 'static) -> Result<Watch, WatchError> {
-        Watch::start(self.lua.clone(), tell)
+        Watch::start(self.lua().cloned().collect(), tell)
     }
 }
 
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (own, lua) = (self.own.iter(), self.lua.iter());
-        let names = own.map(|policy| policy.name()).chain(lua.map(|policy| policy.name()));
-        f.debug_list().entries(names).finish()
+        let all = self.live();
+        f.debug_list().entries(all.iter().map(|policy| policy.name())).finish()
     }
 }
 
 impl Policies {
-    pub(crate) fn new(
-        named: Vec<PolicyRef>,
-        built_in: Map<String, Json>,
-        trust: Option<Trust>,
-    ) -> Self {
-        Self { own: Vec::new(), named, built_in, trust, kept: Arc::default() }
+    pub(crate) fn new(chain: Vec<Link>, built_in: Map<String, Json>, trust: Option<Trust>) -> Self {
+        Self { own: Vec::new(), chain, built_in, trust, kept: Arc::default() }
+    }
+
+    /// Those in Lua.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &PolicyRef> {
+        self.chain.iter().filter_map(Link::policy)
     }
 
     /// With a policy of the host's own, asked after those that it added before.
@@ -119,7 +147,7 @@ impl Policies {
 
     /// What the hash of a configuration covers: which policies, their texts and options.
     pub(crate) fn address(&self) -> String {
-        match self.named.iter().all(PolicyRef::is_embedded) {
+        match self.named().all(PolicyRef::is_embedded) {
             true => self.kept.address.get_or_init(|| self.address_now()).clone(),
             false => self.address_now(),
         }
@@ -127,9 +155,13 @@ impl Policies {
 
     fn address_now(&self) -> String {
         let own = self.own.iter().map(|policy| format!("{}\n", policy.name()));
-        let named = self.named.iter().map(|policy| {
-            let content = policy.content().unwrap_or_else(|error| error.to_string());
-            format!("{} {content} {:?}\n", policy.name(), policy.options())
+        let named = self.chain.iter().map(|link| match link {
+            Link::Policy(policy) => {
+                let content = policy.content().unwrap_or_else(|error| error.to_string());
+                format!("{} {content} {:?}\n", policy.name(), policy.options())
+            }
+            // What it is made of is in the address of the plugins.
+            Link::Plugin { .. } => format!("{}\n", link.name()),
         });
         own.chain(named).collect()
     }
@@ -140,10 +172,9 @@ impl Policies {
     ///
     /// The first that may not, with the remedy.
     pub(crate) fn permitted(&self) -> Result<(), ConfigError> {
-        let mut refused = self.named.iter().filter(|policy| policy.is_required());
-        refused
-            .find_map(|policy| self.refusal(policy))
-            .map_or(Ok(()), |problem| Err(problem.into()))
+        let mut required = self.named().filter(|policy| policy.is_required());
+        let refused = required.find_map(|policy| self.refusal(policy));
+        refused.map_or(Ok(()), |problem| Err(problem.into()))
     }
 
     /// The policies, loaded when they are first asked for; `counter` counts for them.
@@ -151,23 +182,36 @@ impl Policies {
     /// # Errors
     ///
     /// When one may not run, cannot be read or run, or does not have the options that are set.
-    pub(crate) fn load(&self, counter: &Arc<dyn Counter>) -> Result<Loaded, ConfigError> {
-        if self.named.is_empty() {
+    pub(crate) fn load(
+        &self,
+        counter: &Arc<dyn Counter>,
+        plugins: &Plugins,
+    ) -> Result<Loaded, ConfigError> {
+        if self.chain.is_empty() {
             return Ok(Loaded { own: self.own.clone(), ..Loaded::default() });
         }
         let mut kept = self.kept.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = kept.get(counter.id()) {
             return Ok(loaded.clone());
         }
-        self.permitted()?;
-        let engine = self.engine()?;
         let mut loaded = Loaded { own: self.own.clone(), ..Loaded::default() };
-        for policy in &self.named {
-            if let Some(problem) = self.refusal(policy) {
-                loaded.left_out.push(problem);
-                continue;
-            }
-            loaded.lua.push(Arc::new(self.one(engine, policy, counter)?));
+        for link in &self.chain {
+            let ready = match link {
+                Link::Plugin { name, .. } => {
+                    let running = plugins.running(name);
+                    running.map(|running| Ready::Plugin(Arc::new(Hooked::new(running))))
+                }
+                Link::Policy(policy) => match self.refusal(policy) {
+                    Some(problem) => {
+                        loaded.left_out.push(problem);
+                        None
+                    }
+                    None => {
+                        Some(Ready::Lua(Arc::new(self.one(self.engine()?, policy, counter)?)))
+                    }
+                },
+            };
+            loaded.chain.extend(ready);
         }
         kept.insert(counter.id().to_owned(), loaded.clone());
         Ok(loaded)
@@ -218,14 +262,15 @@ impl Policies {
 impl fmt::Debug for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let own = self.own.iter().map(|policy| policy.name());
-        f.debug_list().entries(own.chain(self.named.iter().map(PolicyRef::name))).finish()
+        let chain = self.chain.iter().map(Link::name);
+        f.debug_list().entries(own.map(Into::into).chain(chain)).finish()
     }
 }
 
 impl PartialEq for Policies {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, other): (&Arc<dyn Policy>, &Arc<dyn Policy>)| Arc::ptr_eq(one, other);
-        self.named == other.named
+        self.chain == other.chain
             && self.own.len() == other.own.len()
             && self.own.iter().zip(&other.own).all(same)
     }

@@ -6,6 +6,7 @@
 
 mod content;
 mod extends;
+mod link;
 mod load;
 mod reference;
 mod shelf;
@@ -14,6 +15,7 @@ mod shipped;
 mod tests;
 
 pub(crate) use self::extends::extends;
+pub use self::link::Link;
 pub use self::load::Loaded;
 pub(crate) use self::load::Policies;
 pub use self::reference::PolicyRef;

@@ -41,7 +41,7 @@ fn counter() -> Arc<dyn Counter> {
 }
 
 fn names(profile: &Profile) -> Vec<&str> {
-    profile.policies().iter().map(PolicyRef::name).collect()
+    profile.policies().into_iter().map(PolicyRef::name).collect()
 }
 
 /// The chain of the profile `team`.
@@ -284,7 +284,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
     std::fs::create_dir_all(&team).unwrap();
     std::fs::write(team.join(FILE), BASE).unwrap();
     let config = || {
-        let sources = Sources::default().project_policies(project.path());
+        let sources = Sources::default().brought(project.path());
         Config::load(sources.trust(&project.path().join("data/trusted"))).unwrap()
     };
     let check = |expected: Option<&str>| {
@@ -295,7 +295,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
         assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
     };
     check(Some("policy.lua: the policy `team` came with the project and is not trusted; read it"));
-    let shelf: Vec<_> = config().foreign_policies().map(Path::to_owned).collect();
+    let shelf: Vec<_> = config().foreign().map(Path::to_owned).collect();
     config().trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(team.join(FILE), BASE.replace("= 4", "= 5")).unwrap();
@@ -316,7 +316,7 @@ fn what_is_only_extended_may_be_left_out() {
     let ollm = project.path().join(".epitome/policies/ollm");
     std::fs::create_dir_all(&ollm).unwrap();
     std::fs::write(ollm.join(FILE), BASE).unwrap();
-    let sources = Sources::default().policies(own.path()).project_policies(project.path());
+    let sources = Sources::default().policies(own.path()).brought(project.path());
     let sources = sources.trust(&project.path().join("data/trusted"));
     let profile = Config::load(sources).unwrap().profile("team").unwrap();
     let loaded = profile.load(&counter()).unwrap();

@@ -19,7 +19,8 @@ use epitome_types::{ContentId, Stand};
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions};
 use crate::config::{Config, ConfigError, Problem, Sources};
-use crate::policies::{Loaded, Policies, PolicyRef};
+use crate::plugins::{PluginRef, Plugins};
+use crate::policies::{Link, Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
 use crate::target::Window;
 
@@ -56,6 +57,7 @@ pub struct Profile {
     pub(crate) window: Window,
     pub(crate) store: Option<PathBuf>,
     pub(crate) policies: Policies,
+    pub(crate) plugins: Plugins,
 }
 
 impl Profile {
@@ -98,10 +100,26 @@ impl Profile {
         self.store.as_deref()
     }
 
-    /// The policies that the configuration names for it, in the order in which they are asked.
-    /// What is built in stands behind them.
-    pub fn policies(&self) -> &[PolicyRef] {
-        &self.policies.named
+    /// The policies that the configuration names for it, in the order in which they are asked;
+    /// plugins that answer hooks stand among them. What is built in stands behind them.
+    pub fn chain(&self) -> &[Link] {
+        &self.policies.chain
+    }
+
+    /// Those of them that are in Lua.
+    pub fn policies(&self) -> Vec<&PolicyRef> {
+        self.policies.named().collect()
+    }
+
+    /// The plugins that it names.
+    pub fn plugins(&self) -> &[PluginRef] {
+        &self.plugins.named
+    }
+
+    /// The names of the plugins that digest the results of a tool, in the order in which they are
+    /// asked.
+    pub fn digests(&self, tool: &str) -> &[String] {
+        self.plugins.of(tool)
     }
 
     /// With a policy of the host's own. It is asked before those of the configuration, and after
@@ -133,13 +151,14 @@ impl Profile {
         self
     }
 
-    /// Whether the policies that it names may run; nothing is run to find out.
+    /// Whether the policies and plugins that it names may run; nothing is run to find out.
     ///
     /// # Errors
     ///
     /// The first that may not, with the remedy.
     pub fn permitted(&self) -> Result<(), ConfigError> {
-        self.policies.permitted()
+        self.policies.permitted()?;
+        Ok(self.plugins.permitted()?)
     }
 
     /// Why one of its policies may not run, with the remedy; `None` where it may.
@@ -154,7 +173,8 @@ impl Profile {
     ///
     /// When one may not run, cannot be read or run, or does not have the options that are set.
     pub fn load(&self, counter: &Arc<dyn Counter>) -> Result<Loaded, ConfigError> {
-        self.policies.load(counter)
+        self.permitted()?;
+        self.policies.load(counter, &self.plugins)
     }
 
     /// The policy that is asked last, with the options of this profile.
@@ -172,12 +192,13 @@ impl Profile {
         CachePrices { read: self.options.cache.read, write: self.options.cache.write }
     }
 
-    /// The hash of its effective options, overrides included, and of its policies with theirs:
-    /// equal decisions, equal hash. The policies are read and not run.
+    /// The hash of its effective options, overrides included, and of its policies and plugins with
+    /// theirs: equal decisions, equal hash. They are read and not run.
     pub fn config(&self) -> String {
         // Debug prints every field, and unlike a serialiser it cannot fail.
         let mode = self.mode.as_ref().map_or_else(String::new, |mode| format!("mode {mode}\n"));
-        let decides = format!("{:?}{}{mode}", self.options, self.policies.address());
+        let (policies, plugins) = (self.policies.address(), self.plugins.address());
+        let decides = format!("{:?}{policies}{plugins}{mode}", self.options);
         format!("b3:{}", ContentId::of(&decides))
     }
 

@@ -1,0 +1,164 @@
+//! The plugins of a profile, and plugins by themselves, resolved without running any.
+//!
+//! Invariant: what a profile names is there, provides what it is named for, and has the options
+//! that are set; otherwise an error says where. Called where profiles are resolved, and by those
+//! who list and check plugins.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::nearest;
+use epitome_plugin::host::Process;
+use figment::Figment;
+use figment::value::{Dict, Value};
+
+use super::check::Breach;
+use super::sources::File;
+use super::{Config, ConfigError, Problem, error};
+use crate::plugins::{PREFIX, PluginRef, Plugins};
+use crate::policies::{Link, Stated};
+
+/// The keys of a profile.
+const DIGESTS: &str = "digests";
+pub(super) const TOOLS: &str = "digest_tools";
+
+/// The key of what plugins may have.
+const GRANTS: &str = "grants";
+
+/// What a plugin is named for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Use {
+    Digest,
+    Hooks,
+}
+
+impl Config {
+    /// Every plugin there is, each name once: the one that is asked where the name is used. One
+    /// that cannot be used comes with the reason.
+    pub fn plugins(&self) -> Vec<(String, Result<PluginRef, ConfigError>)> {
+        let names = self.plugin_shelves.names().into_iter();
+        names.map(|name| (name.clone(), self.plugin(&name))).collect()
+    }
+
+    /// The plugin of a name.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, it may not be asked for, or its manifest says what may not be said.
+    pub fn plugin(&self, name: &str) -> Result<PluginRef, ConfigError> {
+        let place = format!("plugin `{name}`");
+        self.found(name, Stated::default(), &place)
+    }
+
+    /// Why a plugin may not run, with the remedy; `None` where it may.
+    pub fn plugin_refusal(&self, plugin: &PluginRef) -> Option<Problem> {
+        plugin.brought()?.refusal(self.trust.as_ref())
+    }
+
+    /// The program of a plugin, which starts with its first call; `None` for one that is compiled
+    /// in. Whether it may run is for the caller to ask first.
+    pub fn plugin_process(&self, plugin: &PluginRef) -> Option<Process> {
+        plugin.process(self.granted(plugin.name()))
+    }
+
+    /// The variables of the environment that a plugin may have.
+    pub fn granted(&self, plugin: &str) -> &[String] {
+        self.settings.grants.get(plugin).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The plugins of a profile: those that digest, and those in its chain of policies.
+    pub(super) fn plugins_of(
+        &self,
+        figment: &Figment,
+        digests: Vec<String>,
+        tools: BTreeMap<String, Vec<String>>,
+        chain: &[Link],
+    ) -> Result<Plugins, ConfigError> {
+        let mut plugins = Plugins::new(self.trust.clone(), self.settings.grants.clone());
+        let place = self.source(figment, DIGESTS).unwrap_or_default();
+        for name in &digests {
+            self.add_plugin(&mut plugins, figment, name, &place, Use::Digest)?;
+        }
+        for (pattern, names) in &tools {
+            let place = self.source_of(figment, &[TOOLS, pattern]).unwrap_or_default();
+            for name in names {
+                self.add_plugin(&mut plugins, figment, name, &place, Use::Digest)?;
+            }
+        }
+        for link in chain {
+            if let Link::Plugin { name, place } = link {
+                self.add_plugin(&mut plugins, figment, name, place, Use::Hooks)?;
+            }
+        }
+        (plugins.digests, plugins.tools) = (digests, tools);
+        Ok(plugins)
+    }
+
+    fn add_plugin(
+        &self,
+        plugins: &mut Plugins,
+        figment: &Figment,
+        name: &str,
+        place: &str,
+        what: Use,
+    ) -> Result<(), ConfigError> {
+        let plugin = match plugins.named(name) {
+            Some(known) => known.clone(),
+            None => self.found(name, self.stated(name, figment), place)?,
+        };
+        let about = plugin.about();
+        let wrong = match what {
+            Use::Digest if !about.digest => "digests nothing; its `provides` lacks \"digest\"",
+            Use::Hooks if about.hooks.is_empty() => "answers no hooks; its `hooks` is empty",
+            _ => {
+                if plugins.named(name).is_none() {
+                    plugins.named.push(plugin);
+                }
+                return Ok(());
+            }
+        };
+        Err(Problem::new(place, format!("the plugin `{name}` {wrong}")).into())
+    }
+
+    fn found(&self, name: &str, stated: Stated, place: &str) -> Result<PluginRef, ConfigError> {
+        match self.plugin_shelves.find(name)? {
+            Some(placed) => Ok(PluginRef::new(placed, stated)?),
+            None => Err(self.no_plugin(name, place)),
+        }
+    }
+
+    /// A plugin is not there, or may not be asked for.
+    fn no_plugin(&self, name: &str, place: &str) -> ConfigError {
+        let what = match self.plugin_shelves.barred(name) {
+            Some(file) => {
+                let file = file.display();
+                format!("the plugin `{name}` ({file}) may not run: only shipped plugins may")
+            }
+            None => {
+                let known = self.plugin_shelves.names();
+                let nearest = nearest(name, known.iter().map(String::as_str));
+                format!("there is no plugin `{name}`; {}", error::hint(nearest, &known))
+            }
+        };
+        Problem::new(place, what).into()
+    }
+}
+
+/// The name of a plugin, where a name in a chain of policies is one.
+pub(super) fn in_chain(name: &str) -> Option<&str> {
+    name.strip_prefix(PREFIX)
+}
+
+/// What a file lets plugins have that may have come with a repository.
+pub(super) fn foreign(file: &File, says: &Dict) -> Option<Breach> {
+    let what = "`grants` is not read from the file of a project, since it hands out variables of \
+                your environment; expected it in your own epitome.toml, in the file that \
+                `--config` names, or in flags";
+    let is_said = file.found && says.contains_key(GRANTS);
+    is_said.then(|| Breach { path: vec![GRANTS.to_owned()], what: what.to_owned() })
+}
+
+/// What stands beside the options of a shipped profile in its file: who digests.
+pub(super) fn built_in(options: &mut Dict) -> impl Iterator<Item = (String, Value)> {
+    let taken = [DIGESTS, TOOLS].map(|key| options.remove_entry(key));
+    taken.into_iter().flatten()
+}

@@ -1,0 +1,92 @@
+//! A policy that a plugin makes with the hooks that it answers.
+//!
+//! Invariant: a plugin gets what a policy in Lua gets, as JSON, and what it answers is read in the
+//! same types; whatever else it does is an error, and the next policy answers (SPEC 2.9). Stands in
+//! the chain of a profile as `plugin:NAME`.
+
+use epitome_kernel::{Answer, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::PREFIX;
+use super::load::Running;
+
+/// The field of an answer that has a model asked first.
+const ASK: &str = "ask";
+
+/// A question for a model, as an answer states it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    id: String,
+    system: Option<String>,
+    user: String,
+    max_tokens: Option<u64>,
+}
+
+/// The hooks of a plugin.
+pub(crate) struct Hooked {
+    /// `plugin:NAME`.
+    name: String,
+    hooks: Vec<String>,
+    running: Running,
+}
+
+impl Hooked {
+    /// The policy of a plugin.
+    pub(crate) fn new(running: Running) -> Self {
+        let hooks = running.plugin.about().hooks.into_iter().map(Into::into).collect();
+        Self { name: format!("{PREFIX}{}", running.name), hooks, running }
+    }
+
+    fn failed(&self, hook: &'static str, what: String) -> Halt {
+        Halt::Error(PolicyError { policy: self.name.clone(), hook, what })
+    }
+}
+
+impl Policy for Hooked {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn answer(&self, job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+        let hook = job.hook();
+        if !self.hooks.iter().any(|name| name == hook) {
+            return Ok(None);
+        }
+        let asked = said(job).map_err(|error| self.failed(hook, error.to_string()))?;
+        let answer = self.running.plugin.hook(hook, &asked, &self.running.options);
+        let answer = answer.map_err(|failed| {
+            // A program's failure says which call it was.
+            let said = failed.to_string();
+            let what = said.strip_prefix(&format!("{hook}: ")).unwrap_or(&said);
+            self.failed(hook, what.to_owned())
+        })?;
+        let Some(answer) = answer else { return Ok(None) };
+        if let Some(ask) = answer.get(ASK) {
+            return Err(match Ask::deserialize(ask) {
+                Ok(Ask { id, system, user, max_tokens }) => {
+                    Halt::Ask(ModelAsk { id, system, user, max_tokens })
+                }
+                Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
+            });
+        }
+        Answer::read(hook, answer).map_err(|error| {
+            self.failed(hook, format!("{error}; policies/HOOKS.md says what it may answer"))
+        })
+    }
+}
+
+/// A job as JSON, with the text that it is about.
+fn said(job: &Job<'_>) -> serde_json::Result<Json> {
+    let mut said = serde_json::to_value(job)?;
+    let text = match job {
+        Job::Arrive(job) => Some(job.text),
+        Job::Observe(job) => Some(job.text),
+        _ => None,
+    };
+    if let (Some(text), Some(entry)) = (text, said.get_mut("entry").and_then(Json::as_object_mut)) {
+        entry.insert("text".to_owned(), text.into());
+    }
+    Ok(said)
+}

@@ -1,0 +1,133 @@
+//! The plugins of a profile, ready to be asked.
+//!
+//! Invariant: a program starts with the first call for it and not before, once for all clones of
+//! the profile; nothing starts that somebody else may have written and the user has not trusted.
+//! Called by profiles.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use epitome_lua::Trust;
+use epitome_plugin::Plugin;
+use serde_json::Value as Json;
+
+use super::pattern::{means, precision};
+use super::reference::PluginRef;
+use crate::config::Problem;
+
+/// The plugins of a profile.
+#[derive(Clone, Default)]
+pub(crate) struct Plugins {
+    /// Each that is named, once.
+    pub(crate) named: Vec<PluginRef>,
+    /// Those that digest, in the order in which they are asked.
+    pub(crate) digests: Vec<String>,
+    /// The same for the results of tools, by a pattern of their names.
+    pub(crate) tools: BTreeMap<String, Vec<String>>,
+    /// The variables of the environment that the user lets a plugin have.
+    grants: BTreeMap<String, Vec<String>>,
+    trust: Option<Trust>,
+    /// What clones of a profile share: the programs.
+    kept: Arc<Mutex<BTreeMap<String, Arc<dyn Plugin>>>>,
+}
+
+/// A plugin that can be asked.
+#[derive(Clone)]
+pub(crate) struct Running {
+    pub(crate) name: String,
+    pub(crate) plugin: Arc<dyn Plugin>,
+    /// The value of every option.
+    pub(crate) options: Json,
+}
+
+impl Running {
+    /// One that the host handed over; nobody sets options for it.
+    pub(crate) fn of_host(plugin: Arc<dyn Plugin>) -> Self {
+        let name = plugin.about().name.into_owned();
+        Self { name, plugin, options: Json::Null }
+    }
+}
+
+impl Plugins {
+    /// Plugins that are still to be named; `grants` are the variables that each may have.
+    pub(crate) fn new(trust: Option<Trust>, grants: BTreeMap<String, Vec<String>>) -> Self {
+        Self { trust, grants, ..Self::default() }
+    }
+
+    /// The one of a name, where the profile names it.
+    pub(crate) fn named(&self, name: &str) -> Option<&PluginRef> {
+        self.named.iter().find(|plugin| plugin.name() == name)
+    }
+
+    /// Why one may not run, with the remedy.
+    pub(crate) fn refusal(&self, plugin: &PluginRef) -> Option<Problem> {
+        plugin.brought()?.refusal(self.trust.as_ref())
+    }
+
+    /// Whether all of them may run.
+    ///
+    /// # Errors
+    ///
+    /// The first that may not, with the remedy.
+    pub(crate) fn permitted(&self) -> Result<(), Problem> {
+        self.named.iter().find_map(|plugin| self.refusal(plugin)).map_or(Ok(()), Err)
+    }
+
+    /// What the hash of a configuration covers: who is asked for what, and their versions, files
+    /// and options.
+    pub(crate) fn address(&self) -> String {
+        let named = self.named.iter().map(|plugin| {
+            let content = plugin.content().unwrap_or_else(|error| error.to_string());
+            format!("{} {content} {:?}\n", plugin.name(), plugin.options())
+        });
+        format!("{:?} {:?}\n{}", self.digests, self.tools, named.collect::<String>())
+    }
+
+    /// One that can be asked; `None` where the profile does not name it or it may not run.
+    pub(crate) fn running(&self, name: &str) -> Option<Running> {
+        let plugin = self.named(name)?;
+        let (name, options) = (name.to_owned(), Json::Object(plugin.options()));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&name) {
+            return Some(Running { name, plugin: Arc::clone(known), options });
+        }
+        if self.refusal(plugin).is_some() {
+            return None;
+        }
+        let granted = self.grants.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let program = || Some(Arc::new(plugin.process(granted)?) as Arc<dyn Plugin>);
+        let made = plugin.code().or_else(program)?;
+        kept.insert(name.clone(), Arc::clone(&made));
+        Some(Running { name, plugin: made, options })
+    }
+
+    /// The names of those that digest the results of a tool: what the pattern says that says most
+    /// of its name, else the list for all.
+    pub(crate) fn of(&self, tool: &str) -> &[String] {
+        let meant = self.tools.iter().filter(|(pattern, _)| means(pattern, tool));
+        let nearest = meant.max_by_key(|(pattern, _)| precision(pattern));
+        nearest.map_or(&self.digests, |(_, names)| names)
+    }
+}
+
+impl fmt::Debug for Plugins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { named, digests, tools, .. } = self;
+        let names: Vec<_> = named.iter().map(PluginRef::name).collect();
+        f.debug_struct("Plugins")
+            .field("named", &names)
+            .field("digests", digests)
+            .field("tools", tools)
+            .finish()
+    }
+}
+
+impl PartialEq for Plugins {
+    fn eq(&self, other: &Self) -> bool {
+        self.named == other.named
+            && self.digests == other.digests
+            && self.tools == other.tools
+            && self.grants == other.grants
+    }
+}

@@ -1,0 +1,30 @@
+//! Native plugins: where they are found, which of them a profile asks for what, and how they stand
+//! behind the ports.
+//!
+//! A profile names those that digest (`digests`, by tool in `digest_tools`) and puts those that
+//! answer hooks into its chain of policies (`policies = ["plugin:NAME"]`).
+//!
+//! Invariant: up to the first call everything is data; no program is started to find out what a
+//! profile asks. A plugin that fails is passed over, and that is told. Called by the configuration,
+//! by profiles and by sessions.
+
+mod desk;
+mod hooks;
+mod load;
+mod manifest;
+mod pattern;
+mod reference;
+mod shelf;
+mod shipped;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use self::desk::{Desk, Failures};
+pub(crate) use self::hooks::Hooked;
+pub(crate) use self::load::{Plugins, Running};
+pub use self::reference::PluginRef;
+pub(crate) use self::shelf::Shelves;
+
+/// What stands before the name of a plugin in a chain of policies.
+pub(crate) const PREFIX: &str = "plugin:";

@@ -1,0 +1,219 @@
+//! A plugin that a profile names: which one, from where, with which options.
+//!
+//! Invariant: it says all that is needed to start the plugin, and nothing of it has run. Made where
+//! a profile is resolved.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome_kernel::nearest;
+use epitome_lua::{OptionShape, folder_hash};
+use epitome_plugin::host::{Launch, Limits, Process};
+use epitome_plugin::{About, Plugin};
+use serde_json::{Map, Value as Json};
+
+use super::manifest::{FILE, Manifest, Provided, shape};
+use super::shelf::{MadeOf, Placed};
+use crate::config::{Problem, hint};
+use crate::policies::Stated;
+use crate::rack::Origin;
+use crate::trusted::Brought;
+
+/// A program in Python writes no byte code into its folder, whose content is what was trusted.
+const QUIET: (&str, &str) = ("PYTHONDONTWRITEBYTECODE", "1");
+
+/// A plugin that a profile names.
+#[derive(Clone)]
+pub struct PluginRef {
+    placed: Placed,
+    stated: Stated,
+}
+
+impl PluginRef {
+    /// A plugin with what is said of its options.
+    ///
+    /// # Errors
+    ///
+    /// When it does not have one of them, or not with this value.
+    pub(crate) fn new(placed: Placed, stated: Stated) -> Result<Self, Problem> {
+        let plugin = Self { placed, stated };
+        plugin.wrong_option().map_or(Ok(plugin), Err)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.placed.name
+    }
+
+    /// Where it is from.
+    pub fn origin(&self) -> Origin {
+        self.placed.origin
+    }
+
+    /// Its folder, unless it is compiled in.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.placed.made_of {
+            MadeOf::Code(_) => None,
+            MadeOf::Program { folder, .. } => Some(folder),
+        }
+    }
+
+    /// What it says it is, without being run.
+    pub fn about(&self) -> About {
+        match &self.placed.made_of {
+            MadeOf::Code(code) => code.about(),
+            MadeOf::Program { manifest, .. } => about(self.name(), manifest),
+        }
+    }
+
+    /// Its options, with what holds where nobody sets them.
+    pub fn declared(&self) -> Vec<OptionShape> {
+        match &self.placed.made_of {
+            MadeOf::Code(code) => {
+                let of = |it: epitome_plugin::Setting| shape(&it.name, &it.default, &it.doc);
+                code.about().options.into_iter().map(of).collect()
+            }
+            MadeOf::Program { manifest, .. } => manifest.declared(),
+        }
+    }
+
+    /// The value of every option.
+    pub fn options(&self) -> Map<String, Json> {
+        let value = |option: OptionShape| {
+            let value = self.stated.values.get(&option.name).cloned();
+            (option.name, value.unwrap_or(option.default))
+        };
+        self.declared().into_iter().map(value).collect()
+    }
+
+    /// The variables of the environment that it asks for.
+    pub fn asks_for(&self) -> &[String] {
+        match &self.placed.made_of {
+            MadeOf::Code(_) => &[],
+            MadeOf::Program { manifest, .. } => &manifest.env,
+        }
+    }
+
+    /// The folder of plugins that it stands in, where somebody else may have written that, so that
+    /// it needs to be trusted first.
+    pub fn foreign(&self) -> Option<&Path> {
+        self.placed.foreign.as_deref()
+    }
+
+    /// The version or the files that its answers depend on.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be read.
+    pub(crate) fn content(&self) -> std::io::Result<String> {
+        match &self.placed.made_of {
+            MadeOf::Code(code) => Ok(code.about().version.into_owned()),
+            MadeOf::Program { folder, .. } => folder_hash(folder),
+        }
+    }
+
+    /// Its file, as messages name it.
+    pub(crate) fn place(&self) -> String {
+        match self.folder() {
+            Some(folder) => folder.join(FILE).display().to_string(),
+            None => format!("{} (shipped)", self.name()),
+        }
+    }
+
+    /// Where an option is said.
+    pub(crate) fn said_at(&self, option: &str) -> Option<&str> {
+        self.stated.places.get(option).map(String::as_str)
+    }
+
+    /// What needs to be trusted of it, where it needs to be.
+    pub(crate) fn brought(&self) -> Option<Brought<'_>> {
+        let (shelf, folder) = (self.foreign()?, self.folder()?);
+        let (name, place, parts) = (self.name(), self.place(), vec![folder]);
+        Some(Brought { what: "plugin", name, place, shelf, folder, parts })
+    }
+
+    /// The code that is compiled in, where it is.
+    pub(crate) fn code(&self) -> Option<Arc<dyn Plugin>> {
+        match &self.placed.made_of {
+            MadeOf::Code(code) => Some(Arc::clone(code)),
+            MadeOf::Program { .. } => None,
+        }
+    }
+
+    /// Its program, with those of the variables that it asks for which are granted; `None` where it
+    /// is compiled in. It starts with the first call.
+    pub(crate) fn process(&self, granted: &[String]) -> Option<Process> {
+        let MadeOf::Program { folder, manifest } = &self.placed.made_of else { return None };
+        let asked = manifest.env.iter().filter(|name| granted.contains(name));
+        let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
+        let quiet = (QUIET.0.to_owned(), QUIET.1.to_owned());
+        let call = Duration::from_millis(manifest.deadline_ms);
+        let launch = Launch {
+            command: manifest.command.clone(),
+            folder: folder.clone(),
+            env: asked.filter_map(value).chain([quiet]).collect(),
+            limits: Limits { call, ..Limits::default() },
+        };
+        Some(Process::new(self.about(), launch))
+    }
+
+    /// The first option that it does not have, or not with the value that is set.
+    fn wrong_option(&self) -> Option<Problem> {
+        let declared = self.declared();
+        self.stated.values.iter().find_map(|(name, value)| {
+            let key = format!("options.{}.{name}", self.name());
+            let what = match declared.iter().find(|option| option.name == *name) {
+                Some(option) => format!("`{key}` is {value}; {}", option.check(value).err()?),
+                None => format!("unknown key `{key}`; {}", self.meant(name, &declared)),
+            };
+            Some(Problem::new(self.said_at(name).unwrap_or_default(), what))
+        })
+    }
+
+    fn meant(&self, name: &str, declared: &[OptionShape]) -> String {
+        let names: Vec<_> = declared.iter().map(|option| option.name.clone()).collect();
+        match names.is_empty() {
+            true => format!("the plugin `{}` has no options", self.name()),
+            false => hint(nearest(name, names.iter().map(String::as_str)), &names),
+        }
+    }
+}
+
+/// What a manifest says.
+fn about(name: &str, manifest: &Manifest) -> About {
+    let about = About::new(name.to_owned(), "").with_doc(manifest.doc.clone());
+    let digests = manifest.provides.contains(&Provided::Digest);
+    let about = if digests { about.with_digest() } else { about };
+    let about = manifest.hooks.iter().cloned().fold(about, About::with_hook);
+    manifest.options.iter().fold(about, |about, (name, option)| {
+        about.with_option(name.clone(), option.default.clone(), option.doc.clone())
+    })
+}
+
+impl fmt::Debug for PluginRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { placed, stated } = self;
+        f.debug_struct("PluginRef")
+            .field("name", &placed.name)
+            .field("origin", &placed.origin)
+            .field("folder", &self.folder())
+            .field("options", &stated.values)
+            .finish()
+    }
+}
+
+/// Two are the same where they would be started in the same way.
+impl PartialEq for PluginRef {
+    fn eq(&self, other: &Self) -> bool {
+        let program = |it: &Self| match &it.placed.made_of {
+            MadeOf::Code(_) => None,
+            MadeOf::Program { manifest, .. } => Some(manifest.clone()),
+        };
+        self.name() == other.name()
+            && self.folder() == other.folder()
+            && self.stated == other.stated
+            && program(self) == program(other)
+    }
+}

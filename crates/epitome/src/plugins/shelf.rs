@@ -1,0 +1,91 @@
+//! Where plugins are looked for: the project's folder, the user's, one that the configuration
+//! names, and those that are compiled in.
+//!
+//! Invariant: the first folder that holds a name decides, and nothing is run. Made by the
+//! configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epitome_plugin::Plugin;
+
+use super::manifest::{FILE, Manifest};
+use super::shipped;
+use crate::config::ConfigError;
+use crate::rack::{Origin, Rack, Shelf};
+
+/// A plugin, where it was found.
+#[derive(Clone)]
+pub(crate) struct Placed {
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    pub(crate) made_of: MadeOf,
+    /// The folder of plugins that it stands in, where that needs to be trusted first.
+    pub(crate) foreign: Option<PathBuf>,
+}
+
+/// What a plugin is made of.
+#[derive(Clone)]
+pub(crate) enum MadeOf {
+    /// Rust that is compiled in.
+    Code(Arc<dyn Plugin>),
+    /// A program in a folder.
+    Program { folder: PathBuf, manifest: Manifest },
+}
+
+/// All folders of plugins.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelves(Rack);
+
+impl Shelves {
+    pub(crate) fn new(shelves: Vec<Shelf>, shipped_only: bool) -> Self {
+        Self(Rack::new(shelves, FILE, shipped_only))
+    }
+
+    /// The plugin of a name that may be asked for.
+    ///
+    /// # Errors
+    ///
+    /// When its manifest cannot be read or says what may not be said.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Placed>, ConfigError> {
+        if let Some(shelf) = self.0.find(name) {
+            return placed(shelf, name).map(Some);
+        }
+        let (name, origin) = (name.to_owned(), Origin::Shipped);
+        let code = shipped::plugin(&name);
+        Ok(code.map(|code| Placed { name, origin, made_of: MadeOf::Code(code), foreign: None }))
+    }
+
+    /// Where a plugin stands that may not be asked for, since only what is shipped may.
+    pub(crate) fn barred(&self, name: &str) -> Option<PathBuf> {
+        self.0.barred(name).map(|shelf| shelf.place(name).join(FILE))
+    }
+
+    /// Whether there is a plugin of this name, whether or not it may be asked for.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        let own = self.0.find(name).or_else(|| self.0.barred(name));
+        own.is_some() || shipped::plugin(name).is_some()
+    }
+
+    /// The folders of plugins that need to be trusted.
+    pub(crate) fn foreign(&self) -> impl Iterator<Item = &Path> {
+        self.0.foreign()
+    }
+
+    /// The names of all plugins, each once.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.names(shipped::names())
+    }
+}
+
+/// A plugin that stands on a shelf.
+fn placed(shelf: &Shelf, name: &str) -> Result<Placed, ConfigError> {
+    let folder = shelf.place(name);
+    let manifest = Manifest::read(&folder)?;
+    Ok(Placed {
+        name: name.to_owned(),
+        origin: shelf.origin,
+        made_of: MadeOf::Program { folder, manifest },
+        foreign: shelf.trusted_whole(),
+    })
+}

@@ -1,0 +1,39 @@
+//! The plugins that come with the program.
+//!
+//! Invariant: an explicit list; nothing registers itself. Called by the shelves.
+
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use epitome_digest_diffs::Diffs;
+use epitome_digest_html::Html;
+use epitome_digest_json::Json;
+use epitome_digest_search::Search;
+use epitome_digest_tables::Tables;
+use epitome_plugin::Plugin;
+
+use super::text::Text;
+
+/// Each of them, by the name that it gives itself.
+static SHIPPED: LazyLock<Vec<(Cow<'static, str>, Arc<dyn Plugin>)>> = LazyLock::new(|| {
+    let all: Vec<Arc<dyn Plugin>> = vec![
+        Arc::new(Json),
+        Arc::new(Tables),
+        Arc::new(Diffs),
+        Arc::new(Html),
+        Arc::new(Search),
+        Arc::new(Text::default()),
+    ];
+    all.into_iter().map(|plugin| (plugin.about().name, plugin)).collect()
+});
+
+/// Their names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| &**name)
+}
+
+/// The one of a name.
+pub(super) fn plugin(name: &str) -> Option<Arc<dyn Plugin>> {
+    let (_, plugin) = SHIPPED.iter().find(|(known, _)| known == name)?;
+    Some(Arc::clone(plugin))
+}

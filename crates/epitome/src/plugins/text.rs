@@ -1,0 +1,86 @@
+//! Digests of text without a shape: the lines and sentences that say most.
+//!
+//! Invariant: files that were read and code are left alone, since an edit may need every letter of
+//! them (hazard 22). The last of the shipped plugins, and the only one that needs the extractor, so
+//! it stands in the facade.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use epitome_extract::Extractive;
+use epitome_kernel::{Measure, SummaryJob};
+use epitome_plugin::text::{outline, shape};
+use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_types::{
+    Body, Entry, EntryId, Level, Part, Role, Speaker, Style, SummaryKind, ToolResult,
+};
+
+const KIND: &str = "text";
+/// The option of the largest text, and its default in bytes.
+const LARGEST: (&str, u64) = ("largest", 400_000);
+/// From this share of the lines on that only code has, a text is code.
+const CODE: f64 = 0.3;
+
+/// Weighs the lines of a text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text(Extractive);
+
+impl Plugin for Text {
+    fn about(&self) -> About {
+        About::new(KIND, "1")
+            .with_doc("text without a shape: the lines and sentences that say most")
+            .with_digest()
+            .with_option(LARGEST.0, LARGEST.1, "bytes of the largest text that is weighed")
+    }
+
+    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        let largest = job.number(LARGEST.0, LARGEST.1);
+        let is_left = job.text.len() as u64 > largest
+            || shape::reads_file(job)
+            || shape::is_source(job.text, CODE);
+        Ok(if is_left { None } else { self.weighed(job) })
+    }
+}
+
+impl Text {
+    fn weighed(&self, job: &Digest<'_>) -> Option<Digested> {
+        let lines: Vec<Range<usize>> = shape::lines(job.text).collect();
+        let head = format!("[… extract of {}]\n", outline::counted(lines.len(), "lines"));
+        let text = shape::plain(job.text).into_owned();
+        let result = ToolResult { call: String::new(), text, error: false };
+        let part = Part {
+            body: Body::Result(result),
+            speaker: Speaker::Tool,
+            within: None,
+            known_as: None,
+        };
+        let bytes = u32::try_from(job.text.len()).ok()?;
+        let id = EntryId(0);
+        let entry = Entry { id, role: Role::Tool, parts: vec![part], bytes, at: None };
+        let summary = self.0.extract(&SummaryJob {
+            kind: SummaryKind::Digest,
+            entries: &[&entry],
+            kept: &[],
+            level: Level::Detailed,
+            most: job.most.checked_sub(job.size(&head))?,
+            measure: &Sized(job),
+            style: Style::Verbatim,
+            passages: false,
+        });
+        let said = summary.ok()?.text;
+        let shown: BTreeSet<&str> = said.lines().collect();
+        let hidden =
+            |line: &Range<usize>| !shown.contains(shape::plain(&job.text[line.clone()]).trim());
+        let left = outline::passages(job.text, lines.into_iter().filter(hidden));
+        Some(Digested { text: head + &said, kind: KIND.into(), left })
+    }
+}
+
+/// Sizes texts as a job does.
+struct Sized<'a>(&'a Digest<'a>);
+
+impl Measure for Sized<'_> {
+    fn size(&self, text: &str) -> u64 {
+        self.0.size(text)
+    }
+}
