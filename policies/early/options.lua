@@ -103,6 +103,11 @@ return {
     max = 1,
     doc = "The same as a share of the limit, where that is less.",
   },
+  session_log = {
+    type = "boolean",
+    default = true,
+    doc = "Whether each action is noted in `.epitome/SESSION_LOG.md` of the client's folder.",
+  },
   verbosity = {
     type = "string",
     default = "normal",
@@ -177,7 +182,8 @@ return {
   },
   exempt = {
     type = "list",
-    default = { "epitome recall", ".epitome/offloaded" },
-    doc = "Results of calls that say one of these bring back what left, and stay as they are.",
+    default = { "epitome recall", ".epitome/offloaded", "SESSION_LOG.md" },
+    doc = "Results of calls that say one of these bring back what left or the session log, and"
+      .. " stay as they are.",
   },
 }

@@ -5,6 +5,7 @@
 --- Hooks only; what they decide by stands in the modules of this folder. `job.memo.trimming` says
 --- that the plan in the making is an emergency, for which no model is asked.
 local digests = require("digests")
+local log = require("log")
 local occasion = require("occasion")
 local share = require("numbers").share
 local summary = require("summary")
@@ -97,14 +98,27 @@ end
 
 --- A summary begins with a fixed word (SPEC 6.1), and names the way back where there is one.
 ---@param job RenderJob
+---@return string
+local function label(job)
+  if job.files then
+    return "[SUMMARY]: .epitome/offloaded/{id}.md"
+  end
+  return job.stored and "[SUMMARY]: epitome recall {id}" or "[SUMMARY]: "
+end
+
+--- A summary stands first, behind the system prompt.
+---@param job RenderJob
 ---@return Render|nil
 function policy.render(job)
-  if job.part ~= "checkpoint" then
-    return nil
-  elseif job.files then
-    return { text = "[SUMMARY]: .epitome/offloaded/{id}.md" }
-  end
-  return { text = job.stored and "[SUMMARY]: epitome recall {id}" or "[SUMMARY]: " }
+  return job.part == "checkpoint" and { text = label(job), place = "front" } or nil
+end
+
+--- The session log gets a block for each action, where there is a folder to write it in.
+---@param job EventJob
+---@return Noted|nil
+function policy.on_event(job)
+  local block = job.workspace and job.opt.session_log and log.block(job) or nil
+  return block and { export = { name = log.NAME, text = block, append = true } } or nil
 end
 
 return policy

@@ -2,8 +2,9 @@
 ---
 --- System prompts and tool schemas are the kernel's to keep, and goals stand in the state of the
 --- work, which is stated anew with each summary. Left to this policy are personas, the constraints
---- and requirements of the user, and the latest messages. What a summary stands for already does
---- not come back.
+--- and requirements of the user, the session log where it was read, and the latest messages. What
+--- a summary stands for already does not come back.
+local log = require("log")
 local share = require("numbers").share
 
 local protection = {}
@@ -52,6 +53,19 @@ local function claiming(entries)
   return places
 end
 
+--- The exchange in which the session log was read last, by its number.
+---@param entries Columns
+---@return integer|nil
+local function reading_log(entries)
+  for place = entries.count, 1, -1 do
+    local is_call = entries.tools[place] and entries.speaker[place] == "model"
+    if is_call and (entries:text(place) or ""):find(log.NAME, 1, true) then
+      return entries.exchange[place]
+    end
+  end
+  return nil
+end
+
 --- The messages that stay, by their places. Exchanges stay whole, and so do summaries that stand
 --- for a message that was pinned since.
 ---@param job PlanJob
@@ -59,9 +73,9 @@ end
 ---@return table<integer, boolean>
 function protection.of(job, latest)
   local entries, opt = job.entries, job.opt
-  local exchanges, checkpoints, stays = {}, {}, {}
+  local exchanges, checkpoints, stays, logged = {}, {}, {}, reading_log(entries)
   for place = 1, entries.count do
-    local is_latest = place > entries.count - latest
+    local is_latest = place > entries.count - latest or entries.exchange[place] == logged
     if is_latest or entries.pinned[place] or entries.role[place] == "system" then
       exchanges[entries.exchange[place]] = true
       checkpoints[entries.checkpoint[place]] = true

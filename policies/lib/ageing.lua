@@ -31,18 +31,6 @@ function ageing.new_target(original, level, most)
   return math.min(most or row.target, share(original, row.of_original))
 end
 
---- The level that a summary of so many tokens belongs to.
----@param tokens integer
----@return integer
-function ageing.level_for(tokens)
-  for level = MERGED, DETAILED do
-    if tokens <= LEVELS[level].target then
-      return level
-    end
-  end
-  return DETAILED
-end
-
 --- A new checkpoint's target where `excess` is too much: it gives way, if not beyond what it would
 --- come to with age.
 ---@param target integer

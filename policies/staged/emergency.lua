@@ -79,7 +79,7 @@ function emergency.of(job, class, size)
   local over = validation.overage(job, size)
   local keep, found, prepared = job.opt.keep_messages, nil, nil
   repeat
-    found = identification.of(job.entries, keep)
+    found = identification.of(job, keep, true)
     prepared = digested(job, found, class, over)
     keep = keep - 1
   until keep < 1 or validation.holds(job, prepared.size)

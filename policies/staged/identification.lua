@@ -1,8 +1,10 @@
 --- The first stage: which messages are compressed (SPEC 4.2).
 ---
 --- The newest messages stay, and what people wrote; what the model did before, with its calls and
---- their results, is compressed. An exchange of which one message is among the newest stays whole.
+--- their results, is compressed. An exchange of which one message is among the newest stays whole,
+--- and so do some that hold what has to stand word for word.
 local talk = require("talk")
+local verbatim = require("verbatim")
 
 local identification = {}
 
@@ -26,11 +28,24 @@ local function newest(all, messages)
   return count
 end
 
----@param entries Columns
+--- Those that do not stay.
+---@param work Exchange[]
+---@param stays table<integer, boolean>
+---@return Exchange[]
+local function without(work, stays)
+  local list = {}
+  for _, one in ipairs(work) do
+    list[#list + 1] = not stays[one.number] and one or nil
+  end
+  return list
+end
+
+---@param job PlanJob
 ---@param messages integer how many stay
+---@param is_emergency boolean|nil whether what has to stand word for word leaves with the rest
 ---@return Identified
-function identification.of(entries, messages)
-  local all = talk.exchanges(entries)
+function identification.of(job, messages, is_emergency)
+  local all = talk.exchanges(job.entries)
   local _, tokens = talk.places(all)
   local found = { work = {}, asked = {}, newest = {}, tokens = tokens }
   local last = #all - newest(all, messages)
@@ -39,6 +54,9 @@ function identification.of(entries, messages)
     if not one.pinned then
       list[#list + 1] = one
     end
+  end
+  if not is_emergency then
+    found.work = without(found.work, verbatim.staying(job, found.work))
   end
   return found
 end

@@ -86,11 +86,30 @@ return settings.with({
     max = 1,
     doc = "A model whose reliability is less starts over in an emergency, with one small summary.",
   },
+  system_prompt = {
+    type = "boolean",
+    default = true,
+    doc = "Whether a system prompt is put together where it is Epitome's to make: where a"
+      .. " conversation is given message by message.",
+  },
+  goals_teach = {
+    type = "boolean",
+    default = true,
+    doc = "Whether it explains the markers by which the model says what changes of a goal.",
+  },
   focus = {
     type = "string",
     default = "",
     doc = "What summaries dwell on in the mode `user`, in the team's own words; without any the"
       .. " text of `prompts/mode-user.md`.",
+  },
+  verbatim_share = {
+    type = "number",
+    default = 0.10,
+    min = 0,
+    max = 1,
+    doc = "The most of the limit that old exchanges take which stay in their place for what stands"
+      .. " word for word in them: code, goals or errors as the mode says, decisions in every mode.",
   },
   keep_facts = {
     type = "number",

@@ -5,9 +5,9 @@
 ---
 --- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
 --- is told in `prompts`. Those that are missing here (`arrive` among them) are answered by the
---- built-in policy. `job.memo` holds `levels`, what the summaries that were ordered last may take
---- and at which level, and `most`, what the one that was asked for last may take.
+--- built-in policy. `job.memo` holds `most`, what the summary that was asked for last may take.
 local ageing = require("ageing")
+local assembly = require("assembly")
 local bearing = require("bearing")
 local classes = require("classes")
 local emergency = require("emergency")
@@ -60,7 +60,7 @@ local function orders(job)
   if class.strategy == "rollover" then
     return { ageing.rollover() }, "a window of class 1 starts over"
   end
-  local found = identification.of(job.entries, job.opt.keep_messages)
+  local found = identification.of(job, job.opt.keep_messages)
   local prepared = preparation.of(job, found, class)
   if job.cause == "hard" and not validation.holds(job, prepared.size) then
     prepared = emergency.of(job, class, prepared.size)
@@ -72,7 +72,6 @@ end
 ---@return Orders
 function policy.plan(job)
   local ops, reason = orders(job)
-  job.memo.levels = summarisation.levels(ops)
   ops[#ops + 1] = #ops > 0 and bearing.warning(job) or nil
   return { ops = ops, reason = reason, snapshot = occasion.is_saved(job) }
 end
@@ -80,9 +79,7 @@ end
 ---@param job AgeJob
 ---@return Ageing[]
 function policy.age(job)
-  local steps = ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
-  job.memo.levels = summarisation.levels(steps, job.memo.levels)
-  return steps
+  return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
 end
 
 ---@param job PromptJob
@@ -96,6 +93,15 @@ end
 ---@return Rejected|Seconded|nil
 function policy.verify(job)
   return validation.of(job, job.memo.most or 0)
+end
+
+--- A system prompt is put together where it is Epitome's; all other texts are worded by the
+--- policies behind.
+---@param job RenderJob
+---@return Render|nil
+function policy.render(job)
+  local is_made = job.part == "system" and job.opt.system_prompt
+  return is_made and { parts = assembly.parts(job) } or nil
 end
 
 ---@param job StatusJob

@@ -11,37 +11,6 @@ local summarisation = {}
 --- team's.
 local USUAL, OWN = "assistant", "user"
 
---- What the summaries of these orders may take and at which level, as `{ most, level }`.
----@param orders (Order|Ageing)[]
----@param before integer[][]|nil what was noted of others
----@return integer[][]
-function summarisation.levels(orders, before)
-  local notes = {}
-  for _, note in ipairs(before or {}) do
-    notes[#notes + 1] = note
-  end
-  for _, order in ipairs(orders) do
-    if order.target then
-      notes[#notes + 1] = { order.target, order.level or order.to or ageing.MERGED }
-    end
-  end
-  return notes
-end
-
---- The level of the summary that may take so much: of those that were ordered, the one that is
---- hardly larger, since a label takes part of it; else the one that its size belongs to.
----@param job PromptJob
----@return integer
-local function level(job)
-  local nearest = nil
-  for _, note in ipairs(job.memo.levels or {}) do
-    if note[1] >= job.max_tokens and (not nearest or note[1] < nearest[1]) then
-      nearest = note
-    end
-  end
-  return nearest and nearest[2] or ageing.level_for(job.max_tokens)
-end
-
 --- What the summary dwells on.
 ---@param job PromptJob
 ---@return string
@@ -74,7 +43,7 @@ end
 ---@param job PromptJob
 ---@return Prompt
 function summarisation.prompt(job)
-  local at = level(job)
+  local at = job.level or ageing.DETAILED
   local texts, sections = { ep.prompt("level-" .. at), focus(job) }, nil
   texts[#texts + 1] = purpose(job.goals)
   if classes.of(job).strategy == "structured" and at ~= ageing.MERGED then

@@ -3,11 +3,12 @@
 --- What is sent is checked by the kernel. Here a plan is checked before it is made, and a summary
 --- before it is taken.
 local thousands = require("numbers").thousands
+local verbatim = require("verbatim")
 
 local validation = {}
 
---- What opens the facts that a summary forgot.
-local FORGOTTEN = "Also: "
+--- What opens what is added to a summary.
+local VERBATIM, FORGOTTEN = "Word for word:", "Also:"
 
 --- The most that a compression may leave, so that the next one is not due at once.
 ---@param job PlanJob
@@ -38,29 +39,64 @@ function validation.overage(job, size)
   )
 end
 
---- What is made of a summary: what it forgot is added, as far as there is room. One that holds too
---- little even so is not taken. No opinion where it forgot nothing.
+--- What is added to a summary: a text that fills up, piece by piece, while there is room.
+local Added = {}
+Added.__index = Added
+
+---@param room integer tokens
+local function added(room)
+  return setmetatable({ room = room, lines = {} }, Added)
+end
+
+--- Adds a line, behind its heading where it is the first under it. Says whether it had room.
+---@param text string
+---@param heading string|nil
+---@return boolean
+function Added:take(text, heading)
+  local opening = heading and self.heading ~= heading and heading or nil
+  local size = ep.count(text) + 1 + (opening and ep.count(opening) + 1 or 0)
+  if size > self.room then
+    return false
+  end
+  self.lines[#self.lines + 1] = opening
+  self.lines[#self.lines + 1] = text
+  self.heading, self.room = heading, self.room - size
+  return true
+end
+
+--- What of these has no place in the summary yet, and finds one.
+---@param pieces Verbatim[]
+---@param is_block boolean whether code is added, or lines
+---@param candidate string
+function Added:word_for_word(pieces, is_block, candidate)
+  for _, one in ipairs(pieces) do
+    if one.is_block == is_block and not candidate:find(one.text, 1, true) then
+      self:take(is_block and one.text or "- " .. one.text, VERBATIM)
+    end
+  end
+end
+
+--- What is made of a summary: what has to stand word for word and what it forgot is added, as far
+--- as there is room, code last. One that holds too little even so is not taken. No opinion where
+--- nothing is missing.
 ---@param job VerifyJob
 ---@param room integer what the summary may take
 ---@return Rejected|Seconded|nil
 function validation.of(job, room)
-  local missing, held = {}, 0
-  local left = room - ep.count(job.candidate) - ep.count(FORGOTTEN) - 1
+  local pieces, held = verbatim.of(job.covered, job.mode), 0
+  local all = added(room - ep.count(job.candidate) - 1)
+  all:word_for_word(pieces, false, job.candidate)
   for _, fact in ipairs(job.must_keep) do
-    local size = ep.count(fact.text) + 1
-    if fact.found then
+    local is_there = fact.found or table.concat(all.lines, "\n"):find(fact.text, 1, true)
+    if is_there or all:take("- " .. fact.text, FORGOTTEN) then
       held = held + 1
-    elseif size <= left then
-      missing[#missing + 1] = fact.text
-      left, held = left - size, held + 1
     end
   end
   if held < #job.must_keep * job.opt.keep_facts then
     return { reject = string.format("it holds %d of %d facts", held, #job.must_keep) }
-  elseif #missing == 0 then
-    return nil
   end
-  return { append = FORGOTTEN .. table.concat(missing, "; ") }
+  all:word_for_word(pieces, true, job.candidate)
+  return #all.lines > 0 and { append = table.concat(all.lines, "\n") } or nil
 end
 
 return validation

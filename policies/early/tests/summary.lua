@@ -128,11 +128,12 @@ return {
     t.ok(prompt.user:find("{must_keep}", 1, true) and prompt.user:find("{conversation}", 1, true))
   end,
 
-  -- "begins `[SUMMARY]: `"
-  test_a_summary_begins_with_its_word = function(t)
+  -- "begins `[SUMMARY]: ` and stands first"
+  test_a_summary_begins_with_its_word_and_stands_first = function(t)
     for _, job in ipairs({ {}, { stored = true }, { stored = true, files = true } }) do
       job.part = "checkpoint"
-      t.eq(t.hook("render", job).text:sub(1, 11), "[SUMMARY]: ")
+      local rendered = t.hook("render", job)
+      t.eq({ rendered.text:sub(1, 11), rendered.place }, { "[SUMMARY]: ", "front" })
     end
     t.ok(t.hook("render", { part = "checkpoint", stored = true }).text:find("recall {id}", 1, true))
     t.eq(t.hook("render", { part = "stub" }), nil)

@@ -6,9 +6,11 @@ local function ask(t, level, mode, more)
   local job = {
     op = "summarize",
     mode = mode,
+    level = level,
+    covered = talk.covered({}),
     max_tokens = 780,
     model = { size = 16384, limit = 13926 },
-    memo = { levels = { { 800, level } } },
+    memo = {},
   }
   local options = nil
   for key, value in pairs(more or {}) do
@@ -80,11 +82,11 @@ return {
   -- A change of mode keeps all state: only the focus is another one.
   test_another_mode_in_mid_conversation = function(t)
     local first, memo = ask(t, 2, "planning")
-    local second = ask(t, 3, "debugger", { memo = memo })
+    local second = ask(t, 2, "debugger", { memo = memo })
     for at, asked in pairs({ planning = first, debugger = second }) do
       has(t, asked.system, { ep.prompt("level-2"):lower():sub(1, -2), FOCUS[at][1] })
     end
-    t.eq(memo, { levels = { { 800, 2 } }, most = 780 })
+    t.eq(memo, { most = 780 })
   end,
 
   test_the_mode_user_has_the_teams_own_words = function(t)
@@ -98,32 +100,6 @@ return {
     local asked, memo = ask(t, 3)
     has(t, asked.user, { "780 tokens", "{conversation}", "{must_keep}" })
     t.eq({ asked.max_tokens, memo.most }, { 780, 780 })
-  end,
-
-  -- A label takes part of what was ordered.
-  test_the_level_is_the_one_that_was_ordered = function(t)
-    local memo = { levels = { { 1000, 3 }, { 600, 1 }, { 400, 0 } } }
-    local function level(max_tokens, notes)
-      local system = ask(t, 3, nil, { max_tokens = max_tokens, memo = notes or memo }).system
-      for at = 0, 3 do
-        if system:find(ep.prompt("level-" .. at):sub(1, -2), 1, true) then
-          return at
-        end
-      end
-    end
-    t.eq({ level(985), level(601), level(590), level(385) }, { 3, 3, 1, 0 })
-    -- Where nobody ordered it, its size says.
-    t.eq({ level(400, {}), level(800, {}), level(1200, {}), level(5000, {}) }, { 0, 1, 2, 3 })
-  end,
-
-  test_what_is_ordered_is_noted = function(t)
-    local job = talk.job(t, "u100 a2500 u10 a10 u10 a10 u10")
-    t.hook("plan", job)
-    t.eq(job.memo, { levels = { { 1000, 2 } } })
-    local one = { id = "c1", level = 3, age = 3, tokens = 1500 }
-    local aged = { checkpoints = { one }, budgets = { checkpoints = 9000 }, memo = job.memo }
-    t.hook("age", aged)
-    t.eq(aged.memo, { levels = { { 1000, 2 }, { 900, 2 } } })
   end,
 
   -- SPEC 3.7: classes 4 and 5 want sections, decisions apart.
@@ -161,17 +137,18 @@ return {
         list[at] = { text = text:gsub("^!", ""), found = text:sub(1, 1) ~= "!" }
       end
       local job = { candidate = "A summary.", must_keep = list, memo = { most = room } }
+      job.covered = talk.covered({})
       return t.hook("verify", job, options)
     end
     t.eq(verify({}, 100), nil)
     t.eq(verify({ "a", "b" }, 100), nil)
     t.eq(verify({ "a", "!src/b.rs", "!No new files." }, 100), {
-      append = "Also: src/b.rs; No new files.",
+      append = "Also:\n- src/b.rs\n- No new files.",
     })
     -- One token less than the first of them needs.
-    local room = ep.count("A summary.") + ep.count("Also: ") + 1 + ep.count("src/b.rs")
+    local room = ep.count("A summary.") + ep.count("Also:") + ep.count("- src/b.rs") + 2
     t.eq(verify({ "a", "!src/b.rs" }, room), nil)
-    t.eq(verify({ "a", "!src/b.rs" }, room + 1), { append = "Also: src/b.rs" })
+    t.eq(verify({ "a", "!src/b.rs" }, room + 1), { append = "Also:\n- src/b.rs" })
     t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room).reject, "it holds 1 of 3 facts")
     t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room, { keep_facts = 0.3 }), nil)
   end,

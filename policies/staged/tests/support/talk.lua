@@ -51,18 +51,22 @@ end
 --- gives it. The window is one of class 3.
 ---@param t table
 ---@param words string
----@param more { checkpoints: integer[][]|nil, options: table|nil }|nil other fields are the job's
+---@param more { checkpoints: integer[][]|nil, options: table|nil, texts: table|nil }|nil `texts`: what
+--- is said in some places; other fields are the job's
 ---@return table
 function talk.job(t, words, more)
   more = more or {}
   local job = { model = { size = 16384, limit = 13926 }, cause = "soft", memo = {} }
   for key, value in pairs(more) do
-    if key ~= "checkpoints" and key ~= "options" then
+    if key ~= "checkpoints" and key ~= "options" and key ~= "texts" then
       job[key] = value
     end
   end
   local taken, said = 0, 0
   job.entries, said = talk.columns(words)
+  for place, text in pairs(more.texts or {}) do
+    job.entries.text[place] = text
+  end
   job.checkpoints = {}
   for at, one in ipairs(more.checkpoints or {}) do
     job.checkpoints[at] = { id = "c" .. at, level = one[1], age = one[2], tokens = one[3] }
@@ -73,6 +77,19 @@ function talk.job(t, words, more)
   job.budgets = t.hook("budgets", { model = job.model, tokens = job.tokens }, more.options)
   job.target, job.most = job.budgets.target, job.budgets.hard
   return job
+end
+
+--- What a summary stands for: what messages say, each with `human`, `model` or `tool` before it.
+---@param texts string[] `model: We decided to go on.`
+---@return table
+function talk.covered(texts)
+  local covered = { count = #texts, role = {}, speaker = {}, text = {} }
+  for at, text in ipairs(texts) do
+    local speaker, said = text:match("^(%a+): (.*)$")
+    covered.role[at] = speaker == "human" and "user" or speaker == "tool" and "tool" or "assistant"
+    covered.speaker[at], covered.text[at] = speaker, said
+  end
+  return covered
 end
 
 return talk
