@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
-    AgeOrder, FoldUser, Line, Merge, Order, Orders, Place, Prompt, Rejected, Seconded, Summarize,
-    Verify,
+    AgeOrder, FoldUser, Line, Merge, Order, Orders, Place, Prompt, Purpose, Rejected, Seconded,
+    Summarize, Verify,
 };
 use epitome::types::{Event, Happened};
 use epitome::{Answer, Halt, Job, Keeper, Memory, ModelAsk, Opinion, Profile, Rest, Target};
@@ -87,7 +87,7 @@ fn what_comes_to_nothing_is_written_without_a_model() {
                  why: &str| {
         let prompt = talk(&model, policy).compressed();
         assert_eq!(text(&prompt), alone);
-        let expected = format!("summary: summariser 1 gave up: the summariser failed: {why}");
+        let expected = format!("summarisation: summariser 1 gave up: the summariser failed: {why}");
         assert_eq!(errors(&prompt), [expected]);
         assert_eq!(model.asked().len(), asked, "{why}");
     };
@@ -136,7 +136,10 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     let seen = shown.clone();
     let policy = By("asks", move |job: &Job<'_>, rest: &Rest<'_>| {
         if let Job::Verify(job) = job {
-            seen.lock().unwrap().push((**job).clone());
+            let covered = (1..=job.covered.count).map(|at| job.texts.text(Place(at)).unwrap());
+            let facts = job.must_keep.clone();
+            let shown = (facts, job.candidate.clone(), job.tokens, covered.collect::<Vec<_>>());
+            seen.lock().unwrap().push(shown);
         }
         let append = Some("Mind src/main.rs.".to_owned());
         judging(Verify::Second(Seconded { append, confidence: Some(0.25) }))(job, rest)
@@ -152,14 +155,11 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     let history = Keeper::new(journal, Profile::default()).history(Some("talk")).unwrap();
     assert_eq!(history.in_force().unwrap().confidence, 0.25);
     let shown = shown.lock().unwrap();
-    let facts: Vec<_> =
-        shown[0].must_keep.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
+    let facts: Vec<_> = shown[0].0.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
     // What the user forbids stands in the state of the work.
     assert_eq!(facts[..2], [("stage_one", true), ("word0", false)]);
-    assert_eq!(
-        (shown[0].candidate.as_str(), shown[0].tokens),
-        ("Nothing was said of stage_one.", 5)
-    );
+    assert_eq!((&*shown[0].1, shown[0].2), ("Nothing was said of stage_one.", 5));
+    assert_eq!(shown[0].3[1], "I mind stage_one.");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
     let policy = By("asks", move |job: &Job<'_>, _: &Rest<'_>| {
         let ops = match job {
             Job::Prompt(job) => {
-                seen.lock().unwrap().push(serde_json::to_value(job.op).unwrap());
+                seen.lock().unwrap().push((job.op, job.level, job.covered.count));
                 return Ok(Some(worded()));
             }
             Job::Plan(job) => match job.common.compressions {
@@ -179,7 +179,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
                     Order::Summarize(Summarize {
                         entries: places(10, 19),
                         target: 60,
-                        level: None,
+                        level: Some(2),
                     }),
                     Order::FoldUser(FoldUser { entries: places(20, 21), target: 30 }),
                 ],
@@ -208,9 +208,14 @@ fn the_policies_are_told_what_a_summary_is_for() {
         prompts.push(text(&prompt));
         talk.chat(1);
     }
-    let told: Vec<_> =
-        told.lock().unwrap().iter().map(|op| op.as_str().unwrap().to_owned()).collect();
-    assert_eq!(told, ["summarize", "summarize", "fold_user", "age", "merge"]);
+    let expected = [
+        (Purpose::Summarize, Some(3), 8),
+        (Purpose::Summarize, Some(2), 10),
+        (Purpose::FoldUser, Some(3), 2),
+        (Purpose::Age, Some(1), 8),
+        (Purpose::Merge, Some(0), 18),
+    ];
+    assert_eq!(*told.lock().unwrap(), expected);
     assert!(prompts[0].contains("Folded."));
     assert!(prompts[1].contains("Folded.") && prompts[1].contains("Aged."));
     assert!(prompts[2].contains("Merged.") && !prompts[2].contains("Aged."));

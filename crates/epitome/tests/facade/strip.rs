@@ -6,7 +6,7 @@ use epitome_kernel::types::{Body, Budget, Entry, EntryId, Op, Plan, Role, Unit};
 use epitome_kernel::{Gauge, Sizes, Thread, apply};
 use epitome_plan::{Assembly, CompressOptions, Envelope, Outcome, Texts, assemble};
 use epitome_testkit::{FixedCounter, now};
-use epitome_types::Style;
+use epitome_types::{Stand, Style};
 use epitome_wire::{Document, Format, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -177,6 +177,7 @@ fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
+        stand: Stand::default(),
         envelope: Envelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
