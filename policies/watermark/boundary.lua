@@ -28,12 +28,12 @@ function boundary.of(job)
       return true, nil
     end
   end
-  if not opt.ask_boundary or not job.intent then
+  if not opt.ask_boundary or not job.typed then
     return false, nil
   end
   local reply = job.replies.boundary
   if not reply then
-    return false, question(job.intent, text)
+    return false, question(job.typed, text)
   end
   return reply:lower():match("^%W*yes") ~= nil, nil
 end

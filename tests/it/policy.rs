@@ -267,7 +267,7 @@ fn a_trace_shows_who_was_asked_and_who_decided() {
     assert_eq!(of("status")["asked"][1]["answer"], json!({ "text": "fine" }));
     // Why a plan was refused stands beside it.
     let refused = lines.iter().find(|line| line["event"] == "compression-error").unwrap();
-    assert_eq!(refused["stage"], "plan", "{refused}");
+    assert_eq!(refused["stage"], "preparation", "{refused}");
     let failed = lines.iter().find(|line| line["event"] == "policy-error").unwrap();
     assert!(failed["cause"].as_str().unwrap().contains("`level`"), "{failed}");
     let first = lines.iter().filter(|line| line["turn"] == 1).count();

@@ -4,10 +4,11 @@
 //! for hosts; both stores answer it alike.
 
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Departure, Journal, Said, StoreError};
+use epitome_kernel::{Departure, Journal, Said, Store, StoreError};
 
-/// Looks after what the journal holds: for people, never on the way of a request.
-pub trait Archive: Journal {
+/// Looks after what the journal holds: for people, never on the way of a request. What left prompts
+/// is searched in the journal's own [`Store`].
+pub trait Archive: Journal + Store {
     /// Sessions, the one used last first, at most `most` after skipping `skip`; those in the
     /// trash only where `trashed`.
     ///

@@ -28,7 +28,8 @@ impl Told {
     }
 
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
-    /// who did it by hand. A system prompt may be; it is put together anew without it.
+    /// who did it by hand. A system prompt may be, and
+    /// so may excerpts; they are put together anew without it.
     pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
         match acted.act.clone() {
             Act::Goal(GoalAct { mut change, .. }) => {
@@ -36,7 +37,7 @@ impl Told {
                     |text: &mut String| self.strings.iter().any(|string| holds(string, text));
                 acted.by != By::User && change.texts_mut().any(said)
             }
-            Act::System { .. } => true,
+            Act::System { .. } | Act::Recall { .. } => true,
             _ => false,
         }
     }

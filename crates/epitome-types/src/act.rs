@@ -53,6 +53,13 @@ pub enum Act {
     },
     /// A request looked at the compression that was asked for.
     Met,
+    /// Excerpts of what was said before come back into the conversation (SPEC 7.7).
+    Recall {
+        /// The excerpts with their sources, as the model reads them.
+        text: String,
+    },
+    /// The excerpts that were to come back stand in the conversation.
+    Returned,
     /// The watermark moved: the tool exchanges before it left the prompt (SPEC 5.1).
     Mark {
         /// The message that holds it now.
@@ -68,10 +75,10 @@ pub enum Act {
     System {
         /// The epoch that it belongs to; none before the first.
         epoch: Option<EpochId>,
-        /// What the host's own said, which it was made with.
+        /// The host's own words that stand in it.
         of: ContentId,
-        /// What it says.
-        text: String,
+        /// What it says before and behind them.
+        around: [String; 2],
     },
 }
 

@@ -1,8 +1,8 @@
 //! A folder as a workspace: files that a client's own tools open in the place of what left its
 //! prompt, and the [`augments`] that stand in it.
 //!
-//! Invariant: nothing is written outside of `.epitome` in the folder, nor among what is run or
-//! read from there, and no link is followed on the way; a file is the old one or the whole new one,
+//! Invariant: nothing is written outside of `.epitome` in the folder, nor among what is run from
+//! there, and no link is followed on the way; a file is the old one or the whole new one,
 //! readable by its owner only. Made by hosts, called by live sessions.
 
 pub mod augments;
@@ -19,8 +19,8 @@ use epitome_kernel::{Workspace, WorkspaceError};
 /// The only folder that is written to, relative to the workspace.
 const OURS: &str = ".epitome";
 
-/// What stands in it that is its user's: nothing is written there.
-const OWN: [&str; 3] = ["augments", "plugins", "policies"];
+/// What stands in it that is run: nothing is written there.
+const OWN: [&str; 2] = ["plugins", "policies"];
 
 /// Keeps what is exported out of a repository.
 const IGNORE: &str = ".gitignore";
@@ -78,7 +78,7 @@ impl Folder {
         let mut inside = self.root.clone();
         let own = parts.clone().nth(1).map(Component::as_os_str);
         if OWN.iter().any(|name| own == Some(name.as_ref())) {
-            return Err(refused("what is in this folder is its user's"));
+            return Err(refused("what is in this folder is run, and its user's"));
         }
         for part in parts {
             let Component::Normal(name) = part else {
@@ -96,19 +96,12 @@ impl Folder {
 
 impl Workspace for Folder {
     fn persisted(&self, path: &str, bytes: &[u8]) -> bool {
-        let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-        plain && holds(&self.root.join(path), bytes).unwrap_or(false)
+        self.real(path).is_some_and(|file| holds(&file, bytes).unwrap_or(false))
     }
 
     fn holds(&self, path: &str, piece: &str) -> bool {
-        // Whoever follows links finds whether one leads out of the folder.
-        let real = |path: &Path| fs::canonicalize(path).ok();
-        let found = || {
-            let root = real(&self.root)?;
-            let file = real(&root.join(path)).filter(|file| file.starts_with(&root))?;
-            read(&file, LARGEST).ok().flatten()
-        };
-        found().is_some_and(|text| text.contains(piece))
+        let text = self.real(path).and_then(|file| read(&file, LARGEST).ok().flatten());
+        text.is_some_and(|text| text.contains(piece))
     }
 
     fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
@@ -124,6 +117,12 @@ impl Workspace for Folder {
 }
 
 impl Folder {
+    /// The file at a path that leads to one in the folder, links followed.
+    fn real(&self, path: &str) -> Option<PathBuf> {
+        let root = fs::canonicalize(&self.root).ok()?;
+        fs::canonicalize(root.join(path)).ok().filter(|file| file.starts_with(&root))
+    }
+
     /// The folder of a file that is written, and the file; the folder is made, with what keeps git
     /// away from the file.
     fn room(&self, path: &str) -> Result<(PathBuf, PathBuf), WorkspaceError> {
@@ -177,10 +176,12 @@ fn replace(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Whether a file holds exactly these bytes; one of another size is not read.
 fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let mut file = OpenOptions::new().read(true).open(path)?;
-    if file.metadata()?.len() != bytes.len() as u64 {
+    // What is no file may never end.
+    let about = fs::metadata(path)?;
+    if !about.is_file() || about.len() != bytes.len() as u64 {
         return Ok(false);
     }
+    let mut file = OpenOptions::new().read(true).open(path)?;
     let mut found = Vec::with_capacity(bytes.len());
     file.read_to_end(&mut found)?;
     Ok(found == bytes)
@@ -288,9 +289,11 @@ mod tests {
         {
             assert!(workspace.holds(path, "fn b() {}"), "{path}");
             assert!(!workspace.holds(path, "fn c() {}"), "{path}");
+            assert!(workspace.persisted(path, b"fn a() {}\nfn b() {}\n"), "{path}");
         }
         let other = outside.path().join("x");
         assert!(!workspace.holds(other.to_str().unwrap(), "fn b() {}"));
+        assert!(!workspace.persisted(other.to_str().unwrap(), b"fn b() {}"));
         assert!(!workspace.holds("src", "") && !workspace.holds("src/b.rs", ""));
         #[cfg(unix)]
         {
@@ -326,8 +329,8 @@ mod tests {
         for path in ["x.md", "src/main.rs", "", "/etc/x", "../.epitome/x"] {
             check_refused(path, "only what is in `.epitome`");
         }
-        for path in [".epitome/policies/a/policy.lua", ".epitome/augments/a/b.md"] {
-            check_refused(path, "is its user's");
+        for path in [".epitome/policies/a/policy.lua", ".epitome/plugins/a/b.md"] {
+            check_refused(path, "its user's");
         }
         for path in [".epitome/../x", ".epitome/offloaded/../../x"] {
             check_refused(path, "not a plain one");

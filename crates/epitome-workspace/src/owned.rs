@@ -14,6 +14,9 @@ use crate::{Folder, OURS, OWN, failed, read, replace};
 /// How every block begins.
 const BEGINS: &str = "<!-- session ";
 
+/// The folder of files that hold no blocks.
+const WHOLE: &str = "offloaded";
+
 /// So many folders deep files are looked for.
 const DEEPEST: u32 = 4;
 
@@ -75,7 +78,7 @@ fn without(text: &str, heading: &str) -> Option<String> {
     (blocks.len() < before).then(|| blocks.concat())
 }
 
-/// The Markdown files in a folder, but for what is not a session's.
+/// The Markdown files in a folder, but for what is not a session's, or whole and its own.
 fn gather(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let all = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -84,8 +87,9 @@ fn gather(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> io::Result<()>
     for one in all {
         let one = one?;
         let (kind, path) = (one.file_type()?, one.path());
-        let is_own = depth == 0 && OWN.iter().any(|own| one.file_name() == *own);
-        if kind.is_dir() && depth < DEEPEST && !is_own {
+        let others = OWN.iter().chain([&WHOLE]);
+        let is_other = depth == 0 && others.into_iter().any(|other| one.file_name() == *other);
+        if kind.is_dir() && depth < DEEPEST && !is_other {
             gather(&path, depth + 1, files)?;
         } else if kind.is_file() && path.extension().is_some_and(|name| name == "md") {
             files.push(path);
@@ -109,13 +113,15 @@ mod tests {
             workspace.append(log, block(session, text).as_bytes()).unwrap();
         }
         workspace.export(archive, block("a", "all of it").as_bytes()).unwrap();
-        workspace.export(".epitome/offloaded/x.md", b"<!-- other -->\n").unwrap();
+        let whole = block("a", "read from a log");
+        workspace.export(".epitome/offloaded/x.md", whole.as_bytes()).unwrap();
         assert_eq!(workspace.forget("c"), Ok(0));
         assert_eq!(workspace.forget("a"), Ok(2));
         let left = "<!-- session b -->\ntwo\n <!-- session a -->\n";
         assert!(workspace.persisted(log, left.as_bytes()));
         assert!(!folder.path().join(archive).exists());
         assert_eq!(workspace.forget("a"), Ok(0));
+        assert!(workspace.persisted(".epitome/offloaded/x.md", whole.as_bytes()));
         assert_eq!(workspace.forget("b"), Ok(1));
         assert!(!folder.path().join(log).exists());
     }

@@ -32,18 +32,18 @@ return {
   -- "... or the model asked by it"
   test_a_model_is_asked = function(t)
     local options, before = { ask_boundary = true }, "Fix the 100% flaky test."
-    local asked = observe(t, { intent = before }, options)
+    local asked = observe(t, { typed = before }, options)
     t.eq(asked.ask.id, "boundary")
     t.ok(asked.ask.user:find(before, 1, true) and asked.ask.user:find(TEXT, 1, true))
     local replies = { yes = true, ["Yes."] = true, ['"yes"'] = true, no = false, ["No, yes"] = false }
     for reply, begins in pairs(replies) do
-      local _, memo = observe(t, { intent = before, replies = { boundary = reply } }, options)
+      local _, memo = observe(t, { typed = before, replies = { boundary = reply } }, options)
       t.eq(memo.boundary ~= nil, begins, reply)
     end
     -- The first message begins nothing, and what a pattern tells is not asked.
     t.eq(observe(t, {}, options), nil)
     options.boundaries = { "^Next task" }
-    t.eq(observe(t, { intent = before }, options), nil)
+    t.eq(observe(t, { typed = before }, options), nil)
   end,
 
   test_messages_are_counted_for_automatic_marks = function(t)

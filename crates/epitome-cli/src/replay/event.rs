@@ -34,6 +34,7 @@ impl Told {
             matches!(
                 event.what,
                 AutoSnapshotCreated { .. }
+                    | CheckpointProgress { .. }
                     | AutoSummaryCreated { .. }
                     | Tier1Compressed(_)
                     | Tier2Compressed(_)

@@ -208,7 +208,8 @@ fn texts_are_read_where_they_are_wanted() {
     assert_eq!(orders.ops, [Order::Drop(Drop { entries: vec![Place(2)] })]);
 
     let entry = Arriving::default();
-    let job = ArriveJob { common: Common::default(), entry, text: "first\nsecond" };
+    let (original, file, text) = (String::new(), None, "first\nsecond");
+    let job = ArriveJob { common: Common::default(), entry, original, file, text };
     let arrive = chain.ask().arrive(&job).unwrap().unwrap();
     assert_eq!((arrive.how, arrive.with.as_deref()), (Way::Mask, Some("first|12")));
 

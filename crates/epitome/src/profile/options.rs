@@ -210,6 +210,9 @@ pub(crate) struct State {
     pub(crate) gone: String,
     /// The note that no goal is active any longer.
     pub(crate) idle: String,
+    /// Opens excerpts of what was said before, where a policy brought them back; `{query}` is what
+    /// was searched for.
+    pub(crate) recalled: String,
 }
 
 /// What the model reads where something left.

@@ -11,7 +11,9 @@ use epitome_types::hook::Found;
 use epitome_types::{Act, Acted, By, EntryId, EntryKey, GoalAct, Goals, Happened};
 
 use super::Session;
+use super::recalled::returning;
 use super::state::State;
+use super::system::Assembled;
 use crate::levers::chosen;
 
 /// Who warns of what is said of goals.
@@ -33,6 +35,10 @@ pub(crate) struct Acts {
     pub(crate) goals: Goals,
     /// The names of the augments that were chosen.
     pub(crate) augments: Vec<String>,
+    /// The excerpts that are to come back into the conversation.
+    pub(crate) returning: Vec<String>,
+    /// The system prompts that were put together, oldest first.
+    pub(crate) systems: Vec<Assembled>,
 }
 
 /// Something that a request does, and who decided so.
@@ -45,6 +51,8 @@ impl Acts {
             count: acts.len(),
             goals: goals::project(acts).goals,
             augments: chosen(acts),
+            returning: returning(acts),
+            systems: acts.iter().filter_map(Assembled::done).collect(),
             ..Self::default()
         };
         for Acted { act, .. } in acts {

@@ -4,6 +4,7 @@
 //! Invariant: a proposal changes nothing; what a failed one leaves behind is an event. After a
 //! commit the view is derived from the records, as after a restart.
 
+use std::mem;
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
@@ -19,8 +20,11 @@ use epitome_types::{
 
 use super::Session;
 use super::events::Events;
+use super::export::Aside;
 use super::ground::{Ground, Whole};
+use super::inputs;
 use super::mark::Moved;
+use super::recalled;
 use super::state::State;
 use super::tail::Tail;
 use super::work;
@@ -41,6 +45,11 @@ pub(crate) struct Brief {
     /// The same bounds, as policies read them.
     pub(crate) budgets: Budgets,
 }
+
+/// What is done of a compression that is proposed. One that comes to nothing is no progress; of
+/// that it is told why.
+const PROPOSED: [Stage; 4] =
+    [Stage::Identification, Stage::Preparation, Stage::Summarisation, Stage::CheckpointCreation];
 
 /// A compression that is due.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +108,11 @@ impl Session {
         let summarizers: Vec<_> = self.settings.summarizers.iter().map(|one| &**one).collect();
         let checkpoints = whole.checkpoints(ground.tail);
         let in_tokens = |most| Budget { unit: Unit::Tokens, most };
+        let keys = &ground.incoming.keys;
+        let mut columns = columns(&thread, whole.view(), tokens, &checkpoints, keys);
+        if let Some(offload) = &self.offload {
+            inputs::look_up(&mut columns, &thread, offload.workspace());
+        }
         let planning = Planning {
             council: &brief.council,
             common: &brief.common,
@@ -108,7 +122,7 @@ impl Session {
             counter: tokens.gauge().counter,
             summarizers: &summarizers,
             standing: in_force.map(InForce::plan).unwrap_or_default(),
-            columns: columns(&thread, whole.view(), tokens, &checkpoints, &ground.incoming.keys),
+            columns,
             checkpoints,
             cause: due.cause,
             target: due.target,
@@ -119,19 +133,27 @@ impl Session {
         };
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;
+        let (exports, handover) = (mem::take(&mut told.exports), told.handover.take());
+        state.aside = Aside { exports, handover };
         let (acts, keys) = (state.acts.as_ref(), &ground.incoming.keys);
         let moved = Moved::to(&orders, acts, keys);
         let by = || By::Policy(policy.clone().unwrap_or_default());
         let moved = moved.map(|moved| (moved, by()));
-        let envelope = Envelope { tokens: ground.schemas, bytes: 0 };
+        // The prompt is made with the system prompt that moves into its place with it.
+        state.drafted = self.drafted(ground, brief, state).await;
+        let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
+        let grown = ground.growth(drafted).unwrap_or(ground.assembled);
+        let envelope = Envelope { tokens: ground.schemas + grown, bytes: 0 };
         let back = self.back();
         let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
+        let returning = acts.map_or(&[][..], |acts| &acts.returning);
         let older = work::older(ground, &planning, options.keep_recent_share);
-        let stated = self.stated(ground, &planning, &orders, chosen, older).await;
+        let stated =
+            self.stated(ground, &planning, (&orders, drafted), (chosen, returning), older).await;
         let stated = stated.into_iter().map(|state| CompressOptions { state, ..options.clone() });
         let stated: Vec<_> = stated.collect();
         let mut planned = Planned::Skipped(Skip::NotNeeded);
@@ -167,6 +189,7 @@ impl Session {
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
                     (proposal.moved, proposal.written) = (moved, made.written);
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
+                    PROPOSED.into_iter().for_each(|stage| events.stage([size; 2], stage));
                     return Ok(Some(proposal));
                 }
                 // The window forces it; that it brings little is no news.
@@ -344,6 +367,7 @@ impl Session {
         }
         state.meter.compressed();
         state.written = written;
+        events.stage(epoch.tokens, Stage::ContextUpdate);
         events.add(
             epoch.tokens,
             Happened::Compressed {
@@ -358,6 +382,10 @@ impl Session {
         if let Some((moved, by)) = moved {
             events.add(epoch.tokens, moved.event());
             state.doing.push((moved.act(), by));
+        }
+        let returning = state.acts.as_ref().map_or(&[][..], |acts| &acts.returning);
+        if !returning.is_empty() && recalled::says(&epoch.plan, returning) {
+            state.doing.push((Act::Returned, By::Policy(epoch.profile.clone())));
         }
         Arc::make_mut(&mut state.lineage).extend([Recorded { epoch, undone: false }]);
         Ok(true)

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use epitome_types::{EntryId, EntryKey, Event, Happened, How, Rewrite};
+use epitome_types::{EntryId, EntryKey, Event, Happened, How, Rewrite, Stage};
 use tracing::Level;
 
 use super::Session;
@@ -40,6 +40,11 @@ impl Events {
     pub(crate) fn add(&mut self, tokens: [u64; 2], what: Happened) {
         let (session, at) = (self.session.clone(), self.at.clone());
         self.happened.push(Event { session, at, tokens, what });
+    }
+
+    /// A stage of a compression is done.
+    pub(crate) fn stage(&mut self, tokens: [u64; 2], stage: Stage) {
+        self.add(tokens, Happened::CheckpointProgress { stage, fraction: stage.fraction() });
     }
 
     /// What has happened so far.
@@ -84,6 +89,7 @@ fn log(event: &Event) {
         event.what,
         Happened::CompressionError { .. }
             | Happened::PolicyError { .. }
+            | Happened::PluginError { .. }
             | Happened::PolicyWarning { .. }
             | Happened::DriftDetected { .. }
             | Happened::Handover { .. }

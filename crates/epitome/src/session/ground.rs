@@ -5,12 +5,13 @@
 //! by the turn, read by each of its steps.
 
 use epitome_kernel::{InForce, Lineage, View, identity};
-use epitome_types::EntryKey;
 use epitome_types::hook::{Common, ModelFacts};
+use epitome_types::{Breakdown, EntryKey};
 
 use super::memory::Standing;
 use super::source::Source;
 use super::state::Incoming;
+use super::system::{Assembled, Mandate};
 use super::tail::Tail;
 use super::tally::{Tally, intent};
 use crate::Error;
@@ -37,6 +38,10 @@ pub(crate) struct Ground<'a, 's> {
     /// The last entry before the tail in which a person typed something.
     pub(crate) typed: Option<usize>,
     pub(crate) standing: Standing,
+    /// The system prompt, where it is Epitome's to make.
+    pub(crate) mandate: Option<Mandate>,
+    /// Tokens that it takes beyond those of the host's own.
+    pub(crate) assembled: u64,
 }
 
 /// A request that was read as a whole, as the records have it sent.
@@ -81,12 +86,23 @@ impl<'l, 't> Whole<'l, 't> {
 impl Ground<'_, '_> {
     /// Tokens of the request: as it came, and as the records have it sent.
     pub(crate) fn size(&self) -> [u64; 2] {
-        self.tally.size(self.schemas)
+        self.tally.size(self.schemas + self.assembled)
     }
 
     /// What cannot shrink, in tokens.
     pub(crate) fn floor(&self) -> u64 {
-        self.tally.floor(self.schemas)
+        self.tally.floor(self.schemas + self.assembled)
+    }
+
+    /// Tokens that another system prompt takes beyond those of the host's own.
+    pub(crate) fn growth(&self, with: Option<&Assembled>) -> Option<u64> {
+        Some(self.mandate.as_ref()?.growth(with?, self.tail.tokens.gauge().counter))
+    }
+
+    /// Tokens of the request by category: as it came, and as the records have it sent.
+    pub(crate) fn by(&self) -> [Breakdown; 2] {
+        let by = self.tally.by(self.schemas);
+        by.map(|by| Breakdown { system: by.system + self.assembled, ..by })
     }
 
     /// What a person typed last before a place of the history; it is read again where it is not new.
@@ -112,7 +128,7 @@ impl Ground<'_, '_> {
         let head = self.incoming.chains.last().copied().unwrap_or_default();
         let mut seed = [0; 8];
         seed.copy_from_slice(&head.0[..8]);
-        let [_, sent] = self.tally.by(self.schemas);
+        let [_, sent] = self.by();
         Common {
             session: self.name.to_owned(),
             mode: mode.map(str::to_owned),

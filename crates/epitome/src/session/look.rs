@@ -49,6 +49,8 @@ impl Session {
             tally,
             typed,
             standing,
+            mandate: None,
+            assembled: 0,
         };
         let bytes = match (&whole, &mut memory) {
             (None, Some(memory)) => {

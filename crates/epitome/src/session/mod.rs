@@ -6,27 +6,33 @@
 //! and the journal alone, so a restart goes on with the same prefix.
 
 mod acts;
+mod arrival;
 mod batch;
 mod clock;
 mod compress;
 mod doors;
 mod events;
+mod export;
 mod ground;
+mod inputs;
 mod look;
 mod mark;
 mod memory;
 mod notes;
+mod observed;
 mod offload;
 mod policies;
 mod prompt;
 mod push;
 mod pushed;
+mod recalled;
 mod redact;
 mod reload;
 mod shared;
 mod snapshot;
 mod source;
 mod state;
+mod system;
 mod tail;
 mod tally;
 #[cfg(test)]
@@ -90,6 +96,8 @@ pub struct Session {
     reloads: Option<(usize, Arc<Reloads>)>,
     /// Where what left is written as files.
     offload: Option<Offload>,
+    /// Why other files could not be written, as it was told.
+    unwritten: BTreeSet<String>,
     state: State,
     given: Given,
     /// What a conversation that is pushed was told of its state.
@@ -147,6 +155,7 @@ impl Session {
             low: false,
             reloads: None,
             offload,
+            unwritten: BTreeSet::new(),
             state: State::default(),
             given: Given::default(),
             notes: Notes::default(),

@@ -1,16 +1,18 @@
 //! Notes at the end of a conversation that is pushed: what changed of its goals and augments since
-//! it was last asked for a prompt (SPEC 2.10, 5.6).
+//! it was last asked for a prompt, and what comes back into it (SPEC 2.10, 5.6, 7.6).
 //!
 //! Invariant: a note is a message of the history like any other, so it is recorded and no prompt
 //! changes before it; none stands between a call and its result. Called before a prompt is made.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use epitome_kernel::{StoreError, goals};
 use epitome_store::Archive;
 use epitome_types::{Act, Acted, By, ContentId};
 
 use super::Session;
+use super::recalled::returning;
 use crate::Error;
 use crate::builder::Builder;
 use crate::levers::chosen;
@@ -27,6 +29,8 @@ pub(crate) struct Notes {
     acts: usize,
     /// The augments that were chosen.
     chosen: Vec<String>,
+    /// Excerpts that come back with this note.
+    returning: Vec<String>,
     /// Those that were active: their titles and hashes of their texts.
     active: BTreeMap<String, (String, ContentId)>,
 }
@@ -66,6 +70,8 @@ impl Notes {
                 news.push(goals(&acts));
             }
             (self.acts, self.chosen) = (acts.len(), chosen(&acts));
+            self.returning = returning(&acts);
+            news.extend(self.returning.iter().cloned());
         }
         news.extend(self.switched(settings));
         Ok(news)
@@ -114,12 +120,18 @@ impl Session {
         };
         let mut notes = self.notes.clone();
         let news = notes.news(&name, (&*self.journal, &self.scope), &self.settings, goals)?;
+        let returned = !mem::take(&mut notes.returning).is_empty();
         for text in news {
             let content = format!("<{TAG}>\n{text}\n</{TAG}>");
             let note = serde_json::json!({ "role": "user", "content": content });
             self.push(note.to_string().as_bytes())?;
         }
         self.notes = notes;
+        if returned {
+            let by = By::Policy(self.settings.profile.name().to_owned());
+            let acted = Acted { act: Act::Returned, by, at: (self.clock)() };
+            self.journal.act(&self.scope, &name, &[acted])?;
+        }
         Ok(())
     }
 }

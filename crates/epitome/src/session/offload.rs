@@ -306,7 +306,10 @@ mod tests {
             assert_eq!(named(&text, id), expected, "{text}");
         };
         check("see .epitome/offloaded/ID.md.", &["ID.md"]);
-        check("`.epitome/offloaded/2_sh_ID.md` and .epitome/offloaded/ID.md", &["2_sh_ID.md", "ID.md"]);
+        check(
+            "`.epitome/offloaded/2_sh_ID.md` and .epitome/offloaded/ID.md",
+            &["2_sh_ID.md", "ID.md"],
+        );
         check(".epitome/offloaded/a_ID.md or .epitome/offloaded/a_ID.md", &["a_ID.md"]);
         for none in ["ID.md", ".epitome/offloaded/ID", ".epitome/offloaded/x/ID.md"] {
             check(none, &[]);

@@ -6,21 +6,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome_kernel::{Counter, StoreError};
-use epitome_types::hook::{
-    Action, Arriving, BudgetsJob, Common, Done, EventJob, GoalsJob, ObserveJob, Status, StatusJob,
-};
-use epitome_types::{Body, By, Call, Entry, Goals, Happened, Mark, Speaker};
+use epitome_kernel::{Counter, PolicyError, StoreError};
+use epitome_types::Happened;
+use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Status, StatusJob};
 
 use super::Session;
 use super::compress::Brief;
 use super::events::Events;
 use super::ground::Ground;
 use super::state::{Chained, Incoming, State};
-use super::tally::intent;
 use crate::Error;
 use crate::council::Council;
-use crate::facts::speaker;
+use crate::plugins::PREFIX;
 use crate::profile::Back;
 
 impl Session {
@@ -72,83 +69,6 @@ impl Session {
         Brief { council, common: Common { class: budgets.class, ..job.common }, held, budgets }
     }
 
-    /// Shows the policies what is new, and records what they pin.
-    pub(crate) async fn observe(
-        &self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &mut State,
-        events: &mut Events,
-    ) -> Result<(), Error> {
-        let [_, size] = ground.size();
-        let mut pins = std::mem::take(&mut state.to_pin);
-        let new = ground.tail.from(ground.incoming.sent);
-        let mut typed = ground.typed_before(ground.incoming.sent)?;
-        for entry in new {
-            let goals = state.acts.as_ref().map(|acts| &acts.goals);
-            let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
-            let text = entry.readable();
-            let mut job = ObserveJob {
-                common: brief.common.clone(),
-                entry: arriving(entry, &text, ground),
-                actions: entry.calls().map(action).collect(),
-                intent: goal.clone().or_else(|| typed.clone()),
-                typed: typed.clone(),
-                since_epoch: ground.since_epoch(),
-                text: &text,
-            };
-            let seen = brief.council.ask(&mut job, |rest, job| rest.observe(job)).await;
-            let policy = brief.council.chain.winner("observe").unwrap_or_default();
-            if let Some(text) = seen.as_ref().and_then(|seen| seen.warn.clone()) {
-                events.add([size; 2], Happened::PolicyWarning { policy: policy.clone(), text, level: None });
-            }
-            if seen.is_some_and(|seen| seen.pin == Some(true)) {
-                pins.push((ground.tail.place(entry.id), policy));
-            }
-            typed = intent(entry).map(str::to_owned).or(typed);
-            let speaker = speaker(entry);
-            if matches!(speaker, Speaker::Human | Speaker::Model) {
-                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
-            }
-        }
-        for summary in std::mem::take(&mut state.written) {
-            self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
-        }
-        for (id, policy) in pins {
-            let key = ground.incoming.keys[id.index()];
-            if !state.pins.contains(&key) {
-                self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
-                state.reread(&*self.journal, &self.scope)?;
-                // What is pinned stays in another way than it was written.
-                state.memory = None;
-                events.add([size; 2], Happened::Pinned { entry: id.to_string(), policy });
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes up what a text says of goals.
-    async fn find_goals(
-        &self,
-        text: String,
-        speaker: Speaker,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &mut State,
-        events: &mut Events,
-    ) {
-        let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
-        let (common, by) = (brief.common.clone(), speaker.name().to_owned());
-        let mut job = GoalsJob { common, speaker: by, text, goals };
-        let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
-        let by = if speaker == Speaker::Human { By::User } else { By::Model };
-        let [_, size] = ground.size();
-        for found in found.into_iter().flatten() {
-            let told = self.said_of_goals(found, &by, state, ground.at);
-            told.into_iter().for_each(|told| events.add([size; 2], told));
-        }
-    }
-
     /// Tells the policies what happened, asks how things stand, and records what they noted.
     pub(crate) async fn close(
         &mut self,
@@ -180,10 +100,20 @@ impl Session {
             let mut job = EventJob { common: common.clone(), event };
             brief.council.ask(&mut job, |rest, job| rest.on_event(job)).await;
         }
-        for error in brief.council.chain.take_errors() {
-            let cause = error.to_string();
-            if self.said.insert(cause.clone()) {
-                events.add([size; 2], Happened::PolicyError { cause });
+        for (_, export) in brief.council.chain.take_exports() {
+            self.export(ground, &export, events)?;
+        }
+        let failures = brief.council.failures.take().into_iter();
+        let errors = brief.council.chain.take_errors().into_iter().map(failed);
+        for failure in failures.chain(errors) {
+            // Whoever rests after a failure rests a little less each time.
+            let what = match &failure {
+                Happened::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
+                Happened::PolicyError { cause } => cause.clone(),
+                _ => continue,
+            };
+            if self.said.insert(what) {
+                events.add([size; 2], failure);
             }
         }
         if let Some(known) = &mut state.chain {
@@ -197,31 +127,14 @@ impl Session {
     }
 }
 
-/// A new message, as policies are told of it.
-fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
-    let calls = entry.calls().next();
-    Arriving {
-        id: ground.tail.place(entry.id).into(),
-        role: entry.role.name().to_owned(),
-        speaker: speaker(entry).name().to_owned(),
-        tool: calls.map(|call| call.tool.clone()),
-        args: calls.map(|call| call.arguments.clone()),
-        tokens: ground.tail.tokens.entry(entry.id),
-        lines: text.lines().count() as u64,
-        error: entry.results().any(|result| result.error),
+/// A policy failed, which may be a plugin.
+fn failed(error: PolicyError) -> Happened {
+    let Some(plugin) = error.policy.strip_prefix(PREFIX) else {
+        return Happened::PolicyError { cause: error.to_string() };
+    };
+    Happened::PluginError {
+        plugin: plugin.to_owned(),
+        cause: format!("{}: {}", error.hook, error.what),
+        remedy: format!("the next policy answered; `epitome plugin check {plugin}` tells more"),
     }
-}
-
-/// A call, as policies are told of it.
-fn action(call: &Call) -> Action {
-    Action { tool: call.tool.clone(), arguments: call.arguments.clone() }
-}
-
-/// What an entry says in words: calls of tools, what they return, and notes of the client are none.
-fn spoken(entry: &Entry) -> String {
-    let texts = entry.parts.iter().filter_map(|part| match (&part.body, part.speaker) {
-        (Body::Text(text), Speaker::Human | Speaker::Model) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

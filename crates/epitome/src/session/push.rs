@@ -78,7 +78,9 @@ impl Session {
     ///
     /// When nothing was said yet, and as [`Session::send`].
     pub async fn prompt(&mut self) -> Result<Prompt, Error> {
-        self.note()?;
+        if !self.opens_with_system().await? {
+            self.note()?;
+        }
         let pushed = self.opened()?;
         if pushed.is_empty() {
             return Err(Error::NothingSaid);

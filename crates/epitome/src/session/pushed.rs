@@ -142,6 +142,11 @@ impl Pushed {
         usize::from(self.system.is_some()) + self.messages.len()
     }
 
+    /// Whether it has messages, and no request held any of them.
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.sent == 0 && !self.is_empty()
+    }
+
     /// Whether it has no message.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()

@@ -14,7 +14,9 @@ use epitome_store::Archive;
 use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
 
 use super::acts::{Acts, Doing};
+use super::export::Aside;
 use super::memory::Memory;
+use super::system::Made;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +44,12 @@ pub(crate) struct State {
     pub(crate) written: Vec<String>,
     /// What was done beside what was said, once it was read.
     pub(crate) acts: Option<Acts>,
+    /// The system prompt that the compression of this request moves into its place.
+    pub(crate) drafted: Option<Made>,
     /// What this request does.
     pub(crate) doing: Vec<Doing>,
+    /// What the plan of this request does beside changing the prompt.
+    pub(crate) aside: Aside,
 }
 
 /// The policies of a session.

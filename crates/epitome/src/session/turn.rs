@@ -12,9 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use epitome_count::tools;
 use epitome_kernel::{Counter, Gauge, Lineage, Reconciled};
-use epitome_plan::{Arrival, Meter, arrive, arriving, by_ratio};
-use epitome_types::hook::ArriveJob;
-use epitome_types::{ContentId, EntryId, EntryKey, Happened, Part, Unit};
+use epitome_plan::{Meter, by_ratio};
+use epitome_types::{ContentId, EntryId, EntryKey, Happened, Stage, Unit};
 use epitome_wire::{Format, Scan};
 
 use super::Given;
@@ -30,7 +29,6 @@ use super::tally::Tally;
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
-use crate::council::Council;
 use crate::request::Request;
 use crate::target::{Live, Target, Window};
 
@@ -90,6 +88,7 @@ impl Session {
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
+        let is_owned = pushed.is_some();
         let (reading, mut memory) = self.read(source, pushed, &mut state, &counter)?;
         let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
@@ -121,7 +120,12 @@ impl Session {
             tally,
             typed,
             standing,
+            mandate: None,
+            assembled: 0,
         };
+        if is_owned {
+            self.meet_system(&mut ground, &state)?;
+        }
         let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
@@ -140,7 +144,13 @@ impl Session {
             let epoch = ground.standing.epoch.map(ContentId::short);
             events.add([raw, raw], Happened::EpochChanged { epoch });
         }
-        let brief = self.brief(&ground, council).await;
+        let mut brief = self.brief(&ground, council).await;
+        if self.lacks_system(&ground, &state)
+            && let Some(made) = self.assembled(&ground, &brief, &state).await
+        {
+            self.put_in_place(&mut ground, made, &mut state, &mut events);
+            brief = self.brief(&ground, brief.council).await;
+        }
         let due = self.due(&ground, &brief, &mut state, &mut events).await;
         if due.is_some() && whole.is_none() {
             full = Tail::of(source.document()?.entries(), 0, &state, gauge, schemas);
@@ -169,7 +179,11 @@ impl Session {
             self.journal.append(&self.scope, name, &batch)?;
             state.last = Some(at.to_owned());
         }
-        if let (Some(proposal), Some(before)) = (proposal?, &whole) {
+        let aside = mem::take(&mut state.aside);
+        self.archive(&ground, &aside, &mut events)?;
+        let proposal = proposal?;
+        let is_made = proposal.is_some();
+        if let (Some(proposal), Some(before)) = (proposal, &whole) {
             if !self.commit(&ground, before, &mut state, proposal, &mut events)? {
                 return Ok(None);
             }
@@ -177,6 +191,9 @@ impl Session {
             let after = Whole::of(&committed, ground.tail, &incoming.keys);
             ground.tally = Tally::of(ground.tail, Some(after.view()), &state, &self.redaction);
             ground.standing = after.standing();
+            if let Some(made) = state.drafted.take() {
+                self.put_in_place(&mut ground, made, &mut state, &mut events);
+            }
             whole = Some(after);
         }
         let (bytes, remembered) = match (&whole, memory.take()) {
@@ -187,6 +204,14 @@ impl Session {
             (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?,
             (None, None) => return Ok(None),
         };
+        let bytes = match &ground.mandate {
+            Some(mandate) => mandate.put(bytes, source.format)?,
+            None => bytes,
+        };
+        if is_made {
+            events.stage([size, ground.size()[1]], Stage::Validation);
+        }
+        self.hand_over(&ground, whole.as_ref(), aside, &mut events)?;
         state.memory = Some(remembered);
         self.observe(&ground, &brief, &mut state, &mut events).await?;
         self.enact(&mut state, name, at)?;
@@ -273,7 +298,7 @@ impl Session {
             bytes,
             session: ground.name.to_owned(),
             tokens,
-            by: ground.tally.by(ground.schemas),
+            by: ground.by(),
             limit: ground.live.limit,
             fits: tokens[1] <= ground.live.limit,
             head: ground.incoming.chains.last().copied().unwrap_or_default(),
@@ -331,36 +356,6 @@ impl Session {
         let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
         let live = self.settings.target.live(window, source.format, options, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))
-    }
-
-    /// What is made smaller of the entries that were never sent.
-    async fn arrival(&self, ground: &Ground<'_, '_>, council: &Council, state: &State) -> Arrival {
-        let Ground { tail, incoming, .. } = ground;
-        let Tail { thread, tokens, first, .. } = tail;
-        // What was made smaller already is never made smaller again.
-        let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
-        let mut arriving = arriving(thread, new, tokens);
-        arriving.retain(|(part, _)| !state.arrived(*first).any(|(it, _)| tail.own(it) == *part));
-        if arriving.is_empty() {
-            return Arrival::default();
-        }
-        let common = self.common(ground);
-        let mut decided = Vec::with_capacity(arriving.len());
-        for (part, mut entry) in arriving {
-            entry.id = tail.place(part.entry).into();
-            let text = thread.part(part).and_then(Part::text).unwrap_or_default();
-            let mut job = ArriveJob { common: common.clone(), entry, text };
-            if let Some(answer) = council.ask(&mut job, |rest, job| rest.arrive(job)).await {
-                decided.push((part, answer));
-            }
-        }
-        let (options, digester) =
-            (self.settings.profile.door(self.back()), &*self.settings.digester);
-        let keys = &incoming.keys[*first..];
-        let mut arrival = arrive(thread, keys, tokens, &decided, &options, digester);
-        arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
-        self.departing(&mut arrival.departure, ground.name);
-        arrival
     }
 }
 

@@ -14,6 +14,7 @@ use epitome_workspace::augments::{Active, Augment};
 
 use super::Session;
 use super::ground::Ground;
+use super::system::Assembled;
 use crate::planning::{Planning, worded};
 use crate::profile::StateOptions;
 
@@ -24,6 +25,10 @@ pub(crate) struct Work<'a> {
     pub(crate) label: &'a str,
     pub(crate) goals: &'a Goals,
     pub(crate) active: &'a Active<'a>,
+    /// Excerpts that come back.
+    pub(crate) returning: &'a [String],
+    /// The system prompt, where it is Epitome's to make: what it says is not stated again.
+    pub(crate) system: Option<&'a Assembled>,
     /// The messages that are told of: those before the newest, where any talk leaves the prompt.
     pub(crate) talk: Option<&'a [Entry]>,
     /// The size that the prompt is to come to, in tokens.
@@ -42,12 +47,15 @@ impl Work<'_> {
             self.gauge.counter,
             &goals::Words::ENGLISH,
         );
-        let least = self.joined([goals.clone(), self.named(&self.all()), String::new()]);
-        let full = self.joined([goals, self.augments(), self.ledger()]);
+        let goals = Some(goals).filter(|goals| !self.is_said(goals)).unwrap_or_default();
+        let none = String::new;
+        let least = self.joined([goals.clone(), self.named(&self.all()), none(), none()]);
+        let returning = self.returning.join("\n\n");
+        let full = self.joined([goals, self.augments(), self.ledger(), returning]);
         if full == least { vec![full] } else { vec![full, least] }
     }
 
-    fn joined(&self, parts: [String; 3]) -> Option<String> {
+    fn joined(&self, parts: [String; 4]) -> Option<String> {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         (!parts.is_empty()).then(|| format!("{}\n{}", self.label, parts.join("\n\n")))
     }
@@ -80,7 +88,12 @@ impl Work<'_> {
     }
 
     fn all(&self) -> Vec<&Augment> {
-        self.active.augments.iter().map(|one| one.augment).collect()
+        let all = self.active.augments.iter().map(|one| one.augment);
+        all.filter(|augment| !self.is_said(&augment.text)).collect()
+    }
+
+    fn is_said(&self, text: &str) -> bool {
+        self.system.is_some_and(|system| system.says(text))
     }
 
     /// Augments by their files.
@@ -100,14 +113,14 @@ impl Work<'_> {
 
 impl Session {
     /// The texts that state the work in the epoch that is planned, the most telling first. `chosen`
-    /// are the names of the augments that the user and the agent chose; the first `older` messages
-    /// are told of.
+    /// are the names of the augments that the user and the agent chose, `returning` the excerpts
+    /// that come back; the first `older` messages are told of.
     pub(crate) async fn stated(
         &self,
         ground: &Ground<'_, '_>,
         planning: &Planning<'_, '_>,
-        orders: &Orders,
-        chosen: &[String],
+        (orders, system): (&Orders, Option<&Assembled>),
+        (chosen, returning): (&[String], &[String]),
         older: usize,
     ) -> Vec<Option<String>> {
         let options = &self.settings.profile.options.state;
@@ -119,6 +132,8 @@ impl Session {
             label: label.as_deref().unwrap_or(&options.label),
             goals: &planning.goals,
             active: &library.active(chosen),
+            returning,
+            system,
             talk: takes_talk(ground.tail.came, &planning.standing, orders)
                 .then_some(&ground.tail.came[..older]),
             target: planning.target,
@@ -190,6 +205,7 @@ mod tests {
         unread: String::new(),
         gone: String::new(),
         idle: String::new(),
+        recalled: String::new(),
         share: 0.1,
         most: 40,
         goals: 20,
@@ -213,9 +229,9 @@ mod tests {
         let goals = goals::project(&acts).goals;
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let active = library.active(&[]);
-        let (label, talk) = ("[State]", None);
-        Work { options: &options, label, goals: &goals, active: &active, talk, target, gauge }
-            .texts()
+        let (label, goals, active) = ("[State]", &goals, &active);
+        let (system, talk, options, returning) = (None, None, &options, &[]);
+        Work { options, label, goals, active, returning, system, talk, target, gauge }.texts()
     }
 
     #[track_caller]

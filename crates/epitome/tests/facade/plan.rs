@@ -139,7 +139,7 @@ fn an_order_that_cannot_be_carried_out_is_told_and_the_built_in_plan_is_made() {
         }));
         talk.chat(30);
         let prompt = talk.prompt();
-        assert_eq!(errors(&prompt), [format!("plan: team: {expected}")]);
+        assert_eq!(errors(&prompt), [format!("preparation: team: {expected}")]);
         let mut plain = Talk::new(builder(1000));
         plain.chat(30);
         assert_eq!(text(&prompt), text(&plain.prompt()));

@@ -164,8 +164,8 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     talk.chat(10);
     let prompt = talk.prompt();
     assert_eq!(names(&prompt.events), ["policy-warning", "goal-updated", "pinned"]);
-    let (policy, text) = ("team".into(), "it wanders off".into());
-    let warning = Happened::PolicyWarning { policy, text, level: None };
+    let (policy, warning) = ("team".into(), "it wanders off".into());
+    let warning = Happened::PolicyWarning { policy, text: warning, level: None };
     assert_eq!(prompt.events[0].what, warning);
     let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
     assert_eq!(prompt.events[2].what, pinned);

@@ -121,7 +121,9 @@ pub(crate) fn names(events: &[Event]) -> Vec<String> {
 /// What went wrong in a compression, and where.
 pub(crate) fn errors(prompt: &Prompt) -> Vec<String> {
     let error = |event: &Event| match &event.what {
-        Happened::CompressionError { stage, cause, .. } => Some(format!("{stage}: {cause}")),
+        Happened::CompressionError { stage, cause, .. } => {
+            Some(format!("{}: {cause}", stage.word()))
+        }
         Happened::PolicyError { cause } => Some(cause.clone()),
         _ => None,
     };

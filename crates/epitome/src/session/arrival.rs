@@ -1,0 +1,61 @@
+//! What is made smaller of tool results before they are first sent, as the policies say.
+//!
+//! Invariant: each result is asked about once, and a text that names a file is taken only where the
+//! file can be there. Called by the turn.
+
+use epitome_plan::{Arrival, arrive, arriving, fill_in};
+use epitome_types::hook::ArriveJob;
+use epitome_types::{ContentId, Part};
+
+use super::Session;
+use super::ground::Ground;
+use super::offload::{FILE, file_of, names_file};
+use super::state::State;
+use super::tail::Tail;
+use crate::council::Council;
+
+impl Session {
+    /// What is made smaller of the entries that were never sent.
+    pub(super) async fn arrival(
+        &self,
+        ground: &Ground<'_, '_>,
+        council: &Council,
+        state: &State,
+    ) -> Arrival {
+        let Ground { tail, incoming, .. } = ground;
+        let Tail { thread, tokens, first, .. } = tail;
+        // What was made smaller already is never made smaller again.
+        let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
+        let mut arriving = arriving(thread, new, tokens);
+        arriving.retain(|(part, _)| !state.arrived(*first).any(|(it, _)| tail.own(it) == *part));
+        if arriving.is_empty() {
+            return Arrival::default();
+        }
+        let common = self.common(ground);
+        let mut decided = Vec::with_capacity(arriving.len());
+        for (part, mut entry) in arriving {
+            entry.id = tail.place(part.entry).into();
+            let text = thread.part(part).and_then(Part::text).unwrap_or_default();
+            let original = ContentId::of(text).short();
+            let tool = entry.tool.as_deref().unwrap_or_default();
+            let file = common.workspace.then(|| file_of(&common.now, tool, &original));
+            let mut job = ArriveJob { common: common.clone(), entry, original, file, text };
+            if let Some(mut answer) = council.ask(&mut job, |rest, job| rest.arrive(job)).await {
+                answer.with = answer.with.and_then(|with| match &job.file {
+                    Some(file) => Some(fill_in(&with, FILE, file, text)),
+                    // Nobody can open it.
+                    None => Some(with).filter(|with| !names_file(with, text)),
+                });
+                decided.push((part, answer));
+            }
+        }
+        let options = self.settings.profile.door(self.back());
+        let desk = self.settings.desk(council);
+        let digester = self.settings.digester.as_deref().unwrap_or(&desk);
+        let keys = &incoming.keys[*first..];
+        let mut arrival = arrive(thread, keys, tokens, &decided, &options, digester);
+        arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
+        self.departing(&mut arrival.departure, ground.name);
+        arrival
+    }
+}

@@ -1,0 +1,158 @@
+//! New messages, as the policies look at them: what is pinned, warned of, brought back, and said of
+//! goals (SPEC 7.6, 9).
+//!
+//! Invariant: each message is shown once, when it is new; what comes of it is recorded, and changes
+//! the prompt with the next request at the earliest. Called by the turn.
+
+use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
+use epitome_types::{Act, Body, By, Call, Entry, Goals, Happened, Mark, Speaker};
+
+use super::Session;
+use super::acts::Doing;
+use super::compress::Brief;
+use super::events::Events;
+use super::ground::Ground;
+use super::state::State;
+use super::tally::intent;
+use crate::Error;
+use crate::facts::speaker;
+
+impl Session {
+    /// Shows the policies what is new, and records what they pin.
+    pub(crate) async fn observe(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<(), Error> {
+        let [_, size] = ground.size();
+        let mut pins = std::mem::take(&mut state.to_pin);
+        let new = ground.tail.from(ground.incoming.sent);
+        let mut typed = ground.typed_before(ground.incoming.sent)?;
+        for entry in new {
+            let goals = state.acts.as_ref().map(|acts| &acts.goals);
+            let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
+            let text = entry.readable();
+            let mut job = ObserveJob {
+                common: brief.common.clone(),
+                entry: arriving(entry, &text, ground),
+                actions: entry.calls().map(action).collect(),
+                intent: goal.clone().or_else(|| typed.clone()),
+                typed: typed.clone(),
+                since_epoch: ground.since_epoch(),
+                text: &text,
+            };
+            let seen = brief.council.ask(&mut job, |rest, job| rest.observe(job)).await;
+            let policy = brief.council.chain.winner("observe").unwrap_or_default();
+            if let Some(seen) = seen {
+                if seen.pin == Some(true) {
+                    pins.push((ground.tail.place(entry.id), policy.clone()));
+                }
+                self.take_up(seen, policy, ground, state, events)?;
+            }
+            typed = intent(entry).map(str::to_owned).or(typed);
+            let speaker = speaker(entry);
+            if matches!(speaker, Speaker::Human | Speaker::Model) {
+                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
+            }
+        }
+        for summary in std::mem::take(&mut state.written) {
+            self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
+        }
+        for (id, policy) in pins {
+            let key = ground.incoming.keys[id.index()];
+            if !state.pins.contains(&key) {
+                self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
+                state.reread(&*self.journal, &self.scope)?;
+                // What is pinned stays in another way than it was written.
+                state.memory = None;
+                events.add([size; 2], Happened::Pinned { entry: id.to_string(), policy });
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a policy wants about a new message, beside pinning it.
+    fn take_up(
+        &self,
+        seen: Observe,
+        policy: String,
+        ground: &Ground<'_, '_>,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<(), Error> {
+        let [_, size] = ground.size();
+        let Observe { warn, level, drift, recall, most, pin: _ } = seen;
+        if let Some(text) = warn {
+            let policy = policy.clone();
+            events.add([size; 2], Happened::PolicyWarning { policy, text, level });
+        }
+        if let Some(drift) = drift {
+            let policy = policy.clone();
+            events.add([size; 2], Happened::DriftDetected { policy, drift, level });
+        }
+        let asks = |(act, _): &Doing| matches!(act, Act::Ask { .. });
+        if level == Some(Stop::Hard) && !state.doing.iter().any(asks) {
+            state.doing.push((Act::Ask { tool: policy.clone() }, By::Policy(policy.clone())));
+        }
+        if let Some(query) = recall {
+            let counter = ground.tail.tokens.gauge().counter;
+            let (wanted, by) = ((&*query, most), By::Policy(policy));
+            let told = self.recall(wanted, (ground.name, counter), by, state)?;
+            told.into_iter().for_each(|told| events.add([size; 2], told));
+        }
+        Ok(())
+    }
+
+    /// Takes up what a text says of goals.
+    async fn find_goals(
+        &self,
+        text: String,
+        speaker: Speaker,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) {
+        let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
+        let (common, by) = (brief.common.clone(), speaker.name().to_owned());
+        let mut job = GoalsJob { common, speaker: by, text, goals };
+        let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
+        let by = if speaker == Speaker::Human { By::User } else { By::Model };
+        let [_, size] = ground.size();
+        for found in found.into_iter().flatten() {
+            let told = self.said_of_goals(found, &by, state, ground.at);
+            told.into_iter().for_each(|told| events.add([size; 2], told));
+        }
+    }
+}
+
+/// A new message, as policies are told of it.
+fn arriving(entry: &Entry, text: &str, ground: &Ground<'_, '_>) -> Arriving {
+    let calls = entry.calls().next();
+    Arriving {
+        id: ground.tail.place(entry.id).into(),
+        role: entry.role.name().to_owned(),
+        speaker: speaker(entry).name().to_owned(),
+        tool: calls.map(|call| call.tool.clone()),
+        args: calls.map(|call| call.arguments.clone()),
+        tokens: ground.tail.tokens.entry(entry.id),
+        lines: text.lines().count() as u64,
+        error: entry.results().any(|result| result.error),
+    }
+}
+
+/// A call, as policies are told of it.
+fn action(call: &Call) -> Action {
+    Action { tool: call.tool.clone(), arguments: call.arguments.clone() }
+}
+
+/// What an entry says in words: calls of tools, what they return, and notes of the client are none.
+fn spoken(entry: &Entry) -> String {
+    let texts = entry.parts.iter().filter_map(|part| match (&part.body, part.speaker) {
+        (Body::Text(text), Speaker::Human | Speaker::Model) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,87 @@
+//! What was said before, brought back as a policy asks (SPEC 7.6, 7.7).
+//!
+//! Invariant: what comes back is an excerpt with its source, within its tokens, of this session
+//! alone; it is recorded before it is shown and comes back once: in a note at the end where the
+//! prompt is ours, else in the next state of the work (SPEC 2.2, 2.10). Called where new messages
+//! are observed.
+
+use epitome_kernel::{Counter, Excerpt, StoreError};
+use epitome_types::{Act, Acted, By, Happened, Op, Plan};
+
+use super::Session;
+use super::state::State;
+
+/// The most that is brought back where a policy does not say, in tokens.
+const MOST: u64 = 500;
+
+/// Other sessions of the scope are searched as well; so many times as much is looked through.
+const OTHERS: u64 = 8;
+
+impl Session {
+    /// Searches what left the prompts of a session, and has what is found come back. Gives what the
+    /// host is told; nothing where the same is about to come back already.
+    pub(crate) fn recall(
+        &self,
+        (query, most): (&str, Option<u64>),
+        (name, counter): (&str, &dyn Counter),
+        by: By,
+        state: &mut State,
+    ) -> Result<Option<Happened>, StoreError> {
+        let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
+        let most = most.unwrap_or(MOST);
+        let all = self.journal.search(&self.scope, &query, most.saturating_mul(OTHERS), counter)?;
+        let mut left = most;
+        let (mut sources, mut shown) = (Vec::new(), Vec::new());
+        for Excerpt { id, text, source } in all {
+            let Some(source) = source.strip_prefix(name).and_then(|it| it.strip_prefix(": "))
+            else {
+                continue;
+            };
+            let text = format!("{source} ({}):\n{}", id.short(), text.trim());
+            if let Some(rest) = left.checked_sub(counter.count(&text)) {
+                left = rest;
+                sources.push(source.to_owned());
+                shown.push(text);
+            }
+        }
+        let told = |tokens| {
+            let query = self.redaction.text(&query).into_owned();
+            Happened::Recalled { query, sources: sources.clone(), tokens }
+        };
+        if shown.is_empty() {
+            return Ok(Some(told(0)));
+        }
+        let heading = self.settings.profile.options.state.recalled.replace("{query}", &query);
+        let text = format!("{heading}\n{}", shown.join("\n\n"));
+        let text = self.redaction.text(&text).into_owned();
+        let known = state.acts.as_ref().is_some_and(|acts| acts.returning.contains(&text));
+        let doing = state.doing.iter().any(|(act, _)| *act == Act::Recall { text: text.clone() });
+        if known || doing {
+            return Ok(None);
+        }
+        state.doing.push((Act::Recall { text }, by));
+        Ok(Some(told(most - left)))
+    }
+}
+
+/// The excerpts that are to come back, as the model reads them.
+pub(crate) fn returning(acts: &[Acted]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for Acted { act, .. } in acts {
+        match act {
+            Act::Recall { text } => texts.push(text.clone()),
+            Act::Returned => texts.clear(),
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// Whether a plan's state of the work says all of these.
+pub(crate) fn says(plan: &Plan, texts: &[String]) -> bool {
+    let state = plan.ops.iter().find_map(|op| match op {
+        Op::State { text, .. } => Some(text),
+        _ => None,
+    });
+    state.is_some_and(|state| texts.iter().all(|text| state.contains(text)))
+}
