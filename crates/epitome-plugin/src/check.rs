@@ -59,6 +59,8 @@ pub(crate) fn fits(text: &str, digested: &Digested) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::About;
 
@@ -111,6 +113,29 @@ mod tests {
             &[[4, 6], [5, 7]],
             Err("`left` holds 5..7 behind what ends at 6"),
         );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_answered_what_comes_out_fits(
+            text in "[a-zäé\\n ]{0,900}",
+            digest in "[a-z \\n]{0,6}",
+            left in proptest::collection::vec((0_usize..1000, 0_usize..1000), 0..5),
+        ) {
+            let left = left.into_iter().map(|(start, end)| start..end).collect();
+            let answer = Digested { text: digest, kind: "fixed".into(), left };
+            let size = |text: &str| text.len() as u64;
+            let job = Digest::new(&text, 6, &size);
+            if let Ok(Some(found)) = super::digest(&Fixed(Some(answer)), &job) {
+                prop_assert!(found.text.len() <= 6 && found.text.len() < text.len());
+                let mut end = 0;
+                for place in found.left {
+                    prop_assert!(end <= place.start && place.len() <= 600);
+                    prop_assert!(text.get(place.clone()).is_some());
+                    end = place.end;
+                }
+            }
+        }
     }
 
     #[test]

@@ -56,8 +56,9 @@ fn answer(plugin: &dyn Plugin, asked: Asked) -> Said {
 fn digested(plugin: &dyn Plugin, call: &DigestCall) -> Result<Option<Value>, Failed> {
     // Sizes in the host's unit, by the share that this text's bytes have in it.
     let bytes = (call.text.len() as u64).max(1);
-    let measure = |text: &str| (text.len() as u64 * call.tokens.max(1)).div_ceil(bytes);
-    let most = call.most_bytes.saturating_mul(call.tokens.max(1)) / bytes;
+    let tokens = |part: u64| part.saturating_mul(call.tokens.max(1)).div_ceil(bytes);
+    let measure = |text: &str| tokens(text.len() as u64);
+    let most = tokens(call.most_bytes);
     let job =
         Digest::new(&call.text, most, &measure).of(&call.tool, &call.arguments).with(&call.options);
     let answer = plugin.digest(&job)?;

@@ -2,6 +2,8 @@
 //!
 //! Invariant: no test waits for a clock: a deadline is only ever met by what would never answer.
 
+#![cfg(test)]
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -49,7 +49,8 @@ pub fn passes(line: &str) -> bool {
     let line = line.trim();
     PASSES.iter().any(|end| line.ends_with(end))
         || PASSES_BEFORE.iter().any(|start| line.starts_with(start))
-        || line.contains(" PASSED ")
+        || line.contains(" PASSED") && !line.contains("FAILED")
+        || line.contains(", Failures: 0, Errors: 0, ")
         || line.contains("   Passed  ")
 }
 
@@ -176,6 +177,7 @@ fn holds(text: &str, words: &[&str]) -> bool {
     // Where a word goes on it names something: `error_kind`, `exceptiongroup`, `error.rs`.
     let goes_on = |end: usize| match at(end) {
         b'_' | b'/' => true,
+        b':' => at(end - 1) == b':',
         b'.' => at(end + 1).is_ascii_alphanumeric(),
         byte => byte.is_ascii_alphanumeric(),
     };
@@ -364,6 +366,8 @@ mod tests {
         assert!(sums_up("test result: FAILED. 3 passed; 1 failed"));
         assert!(sums_up("==== 12 failed, 3 passed in 2.1s ===="));
         assert!(!sums_up("nothing failed"));
+        assert!(sums_up("Tests: 3 failed, 12 total"));
+        assert!(!sums_up("test parser::tests::reads_2 ... ignored"));
     }
 
     #[test]
