@@ -13,17 +13,17 @@ use rustc_hash::FxHashMap;
 
 use crate::reports;
 
-/// Ranks: ends and sums, grave failures, first failures, the rest of what was printed about them,
-/// what stands behind and before them, later failures and warnings, kinds (rare ones first),
-/// repeats.
+/// Ranks: ends, grave failures, first failures, the rest of what was printed about them, what stands
+/// behind and before them, sums, later failures and warnings, kinds (rare ones first), repeats.
 const FIRST: u32 = 0;
 const GRAVE: u32 = 1;
 const FAILURE: u32 = 2;
 const TRACE: u32 = 3;
 const BEHIND: u32 = 4;
 const BEFORE: u32 = 5;
-const AGAIN: u32 = 6;
-const KIND: u32 = 7;
+const SUM: u32 = 6;
+const AGAIN: u32 = 7;
+const KIND: u32 = 8;
 const REPEAT: u32 = KIND + u32::BITS;
 
 /// A log has at least this many lines.
@@ -187,7 +187,7 @@ impl<'a> Log<'a> {
         );
         let size = job.size(job.text);
         let caps = vec![
-            Cap { rank: AGAIN, most: share(size, 0.05).clamp(600, 1000) },
+            Cap { rank: SUM, most: share(size, 0.05).clamp(600, 1000) },
             Cap { rank: KIND, most: share(size, 0.03).clamp(500, 800) },
             Cap { rank: REPEAT, most: share(size, 0.01).clamp(150, 250) },
         ];
@@ -240,7 +240,12 @@ impl<'a> Log<'a> {
             {
                 AGAIN
             }
-            _ if shape::sums_up(&line.text) && line.ordinal <= 2 => FIRST,
+            _ if counts[line.like] < COMMON
+                && shape::sums_up(&line.text)
+                && !shape::passes(&line.text) =>
+            {
+                SUM
+            }
             _ if first => KIND + counts[line.like].ilog2(),
             _ => REPEAT + spread(line.ordinal as usize),
         }

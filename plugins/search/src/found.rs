@@ -98,7 +98,8 @@ impl<'a> Found<'a> {
 fn hit(line: &str) -> Option<&str> {
     if let Some((path, rest)) = line.split_once(':')
         && shape::is_path(path)
-        && (numbered(rest).is_some() || path.contains('/'))
+        // `path::name` names a test.
+        && (numbered(rest).is_some() || path.contains('/') && !rest.starts_with(':'))
     {
         return Some(path);
     }
