@@ -1,6 +1,7 @@
 //! Test doubles and conversation builders for every crate's tests.
 //!
-//! Beside the library there is a program, `hostile-plugin`, that does what no plugin should.
+//! Beside the library there are two programs: `hostile-plugin` does what no plugin should, and
+//! `first-lines-plugin` is [`FirstLines`] for hosts that start it.
 //!
 //! Invariant: everything in the library is deterministic and needs neither disk, network nor
 //! runtime.
@@ -8,11 +9,13 @@
 mod chat;
 mod count;
 mod model;
+mod plugin;
 mod random;
 mod summarize;
 
 pub use chat::{Chat, chat};
 pub use count::FixedCounter;
 pub use model::ScriptedModel;
+pub use plugin::FirstLines;
 pub use random::{conversation, words};
 pub use summarize::{Script, ScriptedSummarizer, now};

@@ -12,7 +12,7 @@ const NOTE: char = '\u{0}';
 
 /// The first word that is not the text's.
 pub(super) fn check(text: &str, digest: &str) -> Result<(), String> {
-    let said = without_notes(digest)?;
+    let said = without_notes(text, digest)?;
     let plain = shape::plain(text);
     let unescaped = unescaped(text);
     let known: HashSet<&str> = [text, &plain, &unescaped].into_iter().flat_map(words).collect();
@@ -36,8 +36,8 @@ pub(super) fn check(text: &str, digest: &str) -> Result<(), String> {
     }
 }
 
-/// The digest with a sign in the place of each note.
-fn without_notes(digest: &str) -> Result<String, String> {
+/// The digest with a sign in the place of each note. A text may hold what begins like one.
+fn without_notes(text: &str, digest: &str) -> Result<String, String> {
     let mut out = String::with_capacity(digest.len());
     let mut rest = digest;
     while let Some((before, note)) = rest.split_once("[…") {
@@ -48,10 +48,14 @@ fn without_notes(digest: &str) -> Result<String, String> {
             depth += i32::from(c == '[') - i32::from(c == ']');
             depth == 0 || c == '\n'
         });
-        let end = end.filter(|end| note.as_bytes()[*end] == b']');
-        let Some(end) = end else {
-            let begin: String = note.chars().take(30).collect();
-            return Err(format!("a note is not closed on its line: `[…{begin}`"));
+        let closed = end.filter(|end| note.as_bytes()[*end] == b']');
+        let Some(end) = closed else {
+            let begun = &rest[before.len()..rest.len() - note.len() + end.unwrap_or(note.len())];
+            if !text.contains(begun) {
+                return Err(format!("a note is not closed on its line: `{begun}`"));
+            }
+            rest = note;
+            continue;
         };
         rest = &note[end + 1..];
     }
@@ -93,6 +97,7 @@ mod tests {
         check("took 512 ms", "took 12 ms", false);
         check("a [x] b", "a [… see [x] again] b", true);
         check("a b", "a [… b", false);
+        check("a [… b", "a [… b", true);
         check("a b", "a [… b\n]", false);
     }
 

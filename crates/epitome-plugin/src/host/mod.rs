@@ -127,12 +127,12 @@ impl Process {
             options: job.options.clone(),
         };
         let mut answer = self.digested(&call)?;
-        // Who counts bytes may miss a size in tokens; then it is told once by how much.
+        // Who counts bytes may miss a size in tokens; then it is told once what its bytes weigh.
         if let Some(found) = &answer
             && let size = job.size(&found.text)
             && size > job.most
         {
-            call.most_bytes = share(call.most_bytes, job.most, size) / 20 * 19;
+            call.most_bytes = share(found.text.len() as u64, job.most, size) / 20 * 19;
             answer = self.digested(&call)?;
         }
         Ok(answer.map(|answer| digested(job.text, answer)))
