@@ -21,9 +21,7 @@ pub(crate) enum Role {
     AroundMain,
     /// Nothing in it is text of the page.
     Dropped,
-    List {
-        numbered: bool,
-    },
+    List,
     Item,
     Preformatted,
     Row,
@@ -160,11 +158,11 @@ const ROLES: &[(&str, Role)] = &[
     ("legend", Role::Block),
     ("li", Role::Item),
     ("main", Role::Main),
-    ("menu", Role::List { numbered: false }),
+    ("menu", Role::List),
     ("nav", Role::Around),
     ("noscript", Role::Around),
     ("object", Role::Dropped),
-    ("ol", Role::List { numbered: true }),
+    ("ol", Role::List),
     ("p", Role::Block),
     ("pre", Role::Preformatted),
     ("search", Role::Around),
@@ -182,7 +180,7 @@ const ROLES: &[(&str, Role)] = &[
     ("thead", Role::Block),
     ("title", Role::Title),
     ("tr", Role::Row),
-    ("ul", Role::List { numbered: false }),
+    ("ul", Role::List),
     ("video", Role::Dropped),
 ];
 

@@ -120,8 +120,7 @@ struct Reader {
     main: usize,
     preformatted: usize,
     cells: usize,
-    /// The lists that are open, with the number of the last item where they are numbered.
-    lists: Vec<Option<u32>>,
+    lists: usize,
     link: Option<Link>,
     /// Where links led so far.
     linked: HashSet<String>,
@@ -186,7 +185,7 @@ impl Reader {
             Role::Main => self.main += 1,
             Role::Preformatted => self.preformatted += 1,
             Role::Cell => self.cells += 1,
-            Role::List { numbered } => self.lists.push(numbered.then_some(0)),
+            Role::List => self.lists += 1,
             Role::Item => self.item(),
             Role::Heading(level) => {
                 self.kind = Some(Kind::Heading);
@@ -232,7 +231,7 @@ impl Reader {
             Role::Main => self.main -= 1,
             Role::Preformatted => self.preformatted -= 1,
             Role::Cell => self.cells -= 1,
-            Role::List { .. } => drop(self.lists.pop()),
+            Role::List => self.lists -= 1,
             Role::Heading(_) | Role::Item | Role::Title => {
                 self.kind = None;
                 self.mark.clear();
@@ -294,16 +293,9 @@ impl Reader {
     }
 
     fn item(&mut self) {
-        let depth = self.lists.len().clamp(1, 8) - 1;
-        let sign = match self.lists.last_mut() {
-            Some(Some(number)) => {
-                *number = number.saturating_add(1);
-                format!("{number}. ")
-            }
-            _ => "- ".to_owned(),
-        };
+        let depth = self.lists.clamp(1, 8) - 1;
         if self.cells == 0 {
-            self.mark = "  ".repeat(depth) + &sign;
+            self.mark = "  ".repeat(depth) + "- ";
         }
     }
 
@@ -339,7 +331,7 @@ impl Reader {
     fn image(&mut self, attributes: &str, span: Range<usize>) {
         let said = attribute(attributes, "alt").unwrap_or_default();
         if !said.trim().is_empty() && self.dropped == 0 {
-            self.say(&format!("[… image: {}]", said.trim()), span);
+            self.say(&format!("[… image: {}]", noted(&said)), span);
         }
     }
 
@@ -361,13 +353,21 @@ impl Reader {
     fn end_form(&mut self, end: usize) {
         let Some(form) = self.form.take().filter(|form| !form.fields.is_empty()) else { return };
         self.space();
-        self.text.push_str(&format!("[… {}: {}]", form.said, form.fields.join(", ")));
+        let note = format!("{}: {}", form.said, form.fields.join(", "));
+        self.text.push_str(&format!("[… {}]", noted(&note)));
         let start = self.span.take().map_or(form.start, |before| before.start);
         self.span = Some(start..end);
         if self.cells == 0 {
             self.flush();
         }
     }
+}
+
+/// A text as it may stand in a note: on one line, without the signs that end it.
+fn noted(text: &str) -> String {
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || matches!(c, '[' | ']')).collect();
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 impl Form {
