@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use epitome_kernel::types::{ContentId, How, Op, PartId, Passage};
 
+use crate::input::{long_texts, truncated};
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
 use epitome_kernel::{Digested, Measure};
@@ -156,6 +157,19 @@ impl Cutter<'_> {
         }
         let (size, with) = best;
         Some(Cut { part, with, how: How::Cut, size, most, digest: false, left: Vec::new() })
+    }
+
+    /// The arguments of a call, with the marker in the place of what they wrote; `None` where that
+    /// is not smaller.
+    pub(crate) fn input(&self, part: PartId) -> Option<Cut> {
+        let arguments = self.thread.part(part)?.original()?;
+        let lines = long_texts(arguments).iter().map(|text| text.lines().count()).sum();
+        let marker = self.fill(part, &ContentId::of(arguments).short(), lines, 0);
+        let with = truncated(arguments, &marker)?;
+        let (size, most) = (self.sizes.rewritten(self.thread, part, &with), self.sizes.part(part));
+        let how = How::TruncateInput;
+        let cut = Cut { part, with, how, size, most, digest: false, left: Vec::new() };
+        (size < most).then_some(cut)
     }
 
     fn text(&self, part: PartId) -> Option<&str> {

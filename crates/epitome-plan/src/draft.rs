@@ -293,6 +293,10 @@ impl<'a> Drafting<'a> {
         for part in self.parts(at).into_iter().filter(|&part| self.is_squeezed(part, pressure)) {
             cuts.extend(cutter.cut(part, 2 * cutter.least(part)).map(|cut| (part, cut)));
         }
+        if pressure.inputs {
+            let inputs = self.inputs(at).filter_map(|part| cutter.input(part));
+            cuts.extend(inputs.map(|cut| (cut.part, cut)));
+        }
         let pressed = self.with_cuts(at, &cuts.into_values().collect::<Vec<_>>());
         if pressed.size < kept.size { pressed } else { kept }
     }
@@ -300,6 +304,16 @@ impl<'a> Drafting<'a> {
     fn parts(&self, at: usize) -> Vec<PartId> {
         let thread = self.ground.thread;
         ids(&thread.exchanges()[at]).flat_map(|id| rewritable(thread, id)).collect()
+    }
+
+    /// The calls of an exchange of which all that they wrote is on disk.
+    fn inputs(&self, at: usize) -> impl Iterator<Item = PartId> {
+        let Ground { thread, options, .. } = self.ground;
+        let entries = &thread.exchanges()[at].entries;
+        let inputs = options.inputs.iter().copied();
+        inputs
+            .filter(|part| entries.contains(&part.entry.index()))
+            .filter(|&part| thread.frozen_input(part).is_none())
     }
 
     /// An exchange with those of the cuts that are its own.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_kernel::types::{ContentId, Stand, Style};
+use epitome_kernel::types::{ContentId, PartId, Stand, Style};
 use epitome_kernel::{Gauge, Measure};
 
 use crate::cut::fill;
@@ -37,6 +37,8 @@ pub struct CompressOptions {
     pub state: Option<String>,
     /// Where checkpoints stand, and who says them.
     pub stand: Stand,
+    /// The calls of which all that they wrote is on disk.
+    pub inputs: Vec<PartId>,
     /// What the request takes beside its messages.
     pub envelope: Envelope,
     /// The policy that answers for the plan, for the report.
@@ -51,7 +53,8 @@ pub struct CompressOptions {
 pub enum Rung {
     /// Cuts the tool results of the recent part, all but those of the newest exchange.
     Results,
-    /// Truncates arguments whose content is on disk; without a workspace nothing is.
+    /// Truncates the arguments of the recent part whose content is on disk, all but those of the
+    /// newest exchange; without a workspace nothing is.
     Inputs,
     /// Puts one line in the place of each tool exchange of the recent part but the newest.
     Stubs,

@@ -9,6 +9,8 @@ pub(crate) struct Pressure {
     pub(crate) tail: f64,
     /// Whether results of the recent part are cut.
     pub(crate) results: bool,
+    /// Whether arguments of the recent part that are on disk are truncated.
+    pub(crate) inputs: bool,
     /// Whether exchanges of the recent part become stubs.
     pub(crate) stubs: bool,
     /// Whether user messages of the recent part are cut.
@@ -24,6 +26,7 @@ impl Pressure {
     pub(crate) const NONE: Self = Self {
         tail: 1.0,
         results: false,
+        inputs: false,
         stubs: false,
         fold_user: false,
         own_words: false,

@@ -386,10 +386,11 @@ impl<'t> Run<'t> {
             self.rung += 1;
             match rung {
                 Rung::Results => self.pressure.results = true,
+                Rung::Inputs => self.pressure.inputs = !self.options.inputs.is_empty(),
                 Rung::Stubs => self.pressure.stubs = true,
                 Rung::FoldUser => self.pressure.fold_user = true,
                 Rung::Chunks => self.pressure.own_words = true,
-                Rung::Inputs | Rung::Lower | Rung::Merge | Rung::SmallerTail => {}
+                Rung::Lower | Rung::Merge | Rung::SmallerTail => {}
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, EntryId};
+use crate::{ContentId, EntryId, PartId};
 
 /// Who an entry is addressed as in the provider's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -143,6 +143,14 @@ impl Entry {
             Body::Call(call) => Some(call),
             _ => None,
         })
+    }
+
+    /// The place of one of its tool calls, counted from 1.
+    pub fn call_at(&self, number: u32) -> Option<PartId> {
+        let calls =
+            self.parts.iter().zip(0..).filter(|(part, _)| matches!(part.body, Body::Call(_)));
+        let (_, part) = calls.zip(1..).find(|(_, at)| *at == number)?.0;
+        Some(PartId { entry: self.id, part })
     }
 
     /// The tool results the entry carries.

@@ -14,7 +14,7 @@ use epitome_types::hook::{
     Render, RenderJob, Standing, Texts, Wording,
 };
 use epitome_types::{
-    Budget, Cause, EntryId, Goals, Happened, Plan, Role, Skip, Stage, Stand, Unit,
+    Budget, Cause, EntryId, Goals, Happened, PartId, Plan, Role, Skip, Stage, Stand, Unit,
 };
 
 use crate::council::Council;
@@ -122,6 +122,14 @@ impl<'t> Planning<'_, 't> {
             }
         }
         (orders, Some(policy))
+    }
+
+    /// The calls of which all that they wrote is on disk.
+    pub(crate) fn inputs(&self) -> Vec<PartId> {
+        let entries = self.thread.entries().iter().zip(&self.columns.inputs);
+        let inputs = entries.flat_map(|(entry, inputs)| inputs.iter().map(move |one| (entry, one)));
+        let safe = inputs.filter(|(_, input)| input.persisted && input.ok);
+        safe.filter_map(|(entry, input)| entry.call_at(input.call)).collect()
     }
 
     /// Makes it. What the policies ordered is tried first; `attempts` are the sizes that the

@@ -332,14 +332,15 @@ impl<'t> Assembly<'t> {
     /// A call of a message, by its number there.
     fn call(&self, place: Place, number: u32) -> Result<(PartId, &'t Call), OrderError> {
         let entry = self.entry(place)?;
-        let parts = self.thread.entry(entry).map_or(&[][..], |entry| &entry.parts);
-        let calls = parts.iter().zip(0..).filter_map(|(part, at)| match &part.body {
-            Body::Call(call) => Some((PartId { entry, part: at }, call)),
-            _ => None,
+        let found = self.thread.entry(entry).and_then(|entry| {
+            let part = entry.call_at(number)?;
+            match &self.thread.part(part)?.body {
+                Body::Call(call) => Some((part, call)),
+                _ => None,
+            }
         });
-        let calls: Vec<_> = calls.collect();
-        let found = (number as usize).checked_sub(1).and_then(|at| calls.get(at)).copied();
-        found.ok_or(OrderError::NoCall { place: place.0, number, count: calls.len() })
+        let count = || self.thread.entry(entry).map_or(0, |entry| entry.calls().count());
+        found.ok_or_else(|| OrderError::NoCall { place: place.0, number, count: count() })
     }
 
     /// Shortens a part, unless what stands in its place is as small already.

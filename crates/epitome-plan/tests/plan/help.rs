@@ -50,6 +50,7 @@ pub(crate) fn options() -> CompressOptions {
         },
         state: None,
         stand: Stand::default(),
+        inputs: Vec::new(),
         envelope: Envelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use epitome_kernel::types::hook::{How as Shortened, Order, Place, Replace};
 use epitome_kernel::types::{ContentId, EntryId, How, Op, PartId, Plan, Unit};
 use epitome_kernel::{Fault, Gauge, Pin, PlanError, Sizes, Thread, apply};
-use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome};
-use epitome_testkit::{Chat, FixedCounter, chat};
+use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, Rung};
+use epitome_testkit::{Chat, FixedCounter, Script, chat};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;
 
 use crate::assembly::{PLENTY, make, ordered, summarize};
 use crate::help::{
-    assert_recorded, assert_sound, compressed, lines, linked, options, texts, tokens,
+    assert_recorded, assert_sound, compressed, lines, linked, options, run, texts, tokens,
 };
 
 const WITH: &str = "on disk, {tokens} tokens: {id}";
@@ -165,6 +165,43 @@ fn only_calls_that_are_free_are_truncated_and_only_so() {
     let thinks = chat().user("Go.").thinking("hm").call("write", &write("a.rs", &lines(9)));
     let thinks = Thread::new(thinks.result("written").entries(), &[]);
     check_refused(&thinks, (1, 1), truncate, "{}", Fault::Thinking(part(1, 1)));
+}
+
+/// The calls whose arguments the ladder truncates, of seven writes in a row of which so many are
+/// on disk.
+#[track_caller]
+fn check_rung(ladder: &[Rung], on_disk: u32, expected: &[u32]) {
+    let talk = (0..7).fold(chat().user("Write."), |talk, file| {
+        let talk = talk.call("write", &write(&format!("f{file}.rs"), &lines(12)));
+        talk.result("written").user("More.")
+    });
+    let thread = Thread::new(talk.entries(), &[]);
+    let part = |file| PartId { entry: EntryId(3 * file + 1), part: 0 };
+    let options = CompressOptions {
+        keep_recent_messages: Some(9),
+        ladder: ladder.to_vec(),
+        inputs: (0..on_disk).map(part).collect(),
+        ..options()
+    };
+    let done = compressed(run(&thread, &options, tokens(500), &Script::Least(200)));
+    assert_sound(&thread, &done.view);
+    assert_recorded(&thread, &done);
+    let found = done.plan.ops.iter().filter_map(|op| match op {
+        Op::Replace { part, with, how: How::TruncateInput } => {
+            assert!(with.contains("[12 lines, 1"), "{with}");
+            Some(part.entry.0)
+        }
+        _ => None,
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected, "{ladder:?} {on_disk}");
+}
+
+#[test]
+fn the_ladder_truncates_what_is_on_disk_but_for_the_newest_exchange() {
+    check_rung(&[Rung::Inputs, Rung::Chunks], 7, &[13, 16]);
+    check_rung(&[Rung::Inputs, Rung::SmallerTail, Rung::Chunks], 6, &[13, 16]);
+    check_rung(&[Rung::Inputs, Rung::SmallerTail, Rung::Chunks], 0, &[]);
+    check_rung(&[Rung::SmallerTail, Rung::Chunks], 7, &[]);
 }
 
 proptest! {

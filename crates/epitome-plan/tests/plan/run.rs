@@ -1,6 +1,6 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
-use epitome_kernel::types::{Budget, EntryId, Image, Op, PartId, SummaryKind, Unit};
+use epitome_kernel::types::{Body, Budget, Entry, EntryId, Image, Op, PartId, SummaryKind, Unit};
 use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
 use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
 use epitome_testkit::{
@@ -242,6 +242,21 @@ pub(crate) fn scripts() -> impl Strategy<Value = Script> {
     ]
 }
 
+/// Has every call write a file, and gives the calls.
+fn writing(entries: &mut [Entry]) -> Vec<PartId> {
+    let arguments = serde_json::json!({ "path": "a.rs", "content": lines(12) }).to_string();
+    let mut calls = Vec::new();
+    for (entry, id) in entries.iter_mut().zip((0..).map(EntryId)) {
+        for (part, at) in entry.parts.iter_mut().zip(0..) {
+            let Body::Call(call) = &mut part.body else { continue };
+            arguments.clone_into(&mut call.arguments);
+            entry.bytes += 2 * arguments.len() as u32;
+            calls.push(PartId { entry: id, part: at });
+        }
+    }
+    calls
+}
+
 fn ladders() -> impl Strategy<Value = Vec<Rung>> {
     prop::sample::subsequence(crate::help::LADDER.to_vec(), 0..=8).prop_shuffle()
 }
@@ -263,7 +278,10 @@ proptest! {
         ladder in ladders(),
         unit in units(),
         state in prop::option::weighted(0.3, words(1..60)),
+        writes in any::<bool>(),
     ) {
+        let mut entries = entries;
+        let inputs = if writes { writing(&mut entries) } else { Vec::new() };
         let thread = Thread::new(entries, &[]);
         let sizes = sizes(&thread, unit);
         let budget = Budget { unit, most: (sizes.total() as f64 * share) as u64 };
@@ -272,6 +290,7 @@ proptest! {
             keep_recent_slack: slack,
             keep_recent_messages: keep,
             ladder,
+            inputs,
             state: state.clone(),
             ..options()
         };

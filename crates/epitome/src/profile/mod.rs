@@ -246,6 +246,7 @@ impl Profile {
         let (compress, words) = (&self.options.compress, self.words(back));
         CompressOptions {
             stand: Stand::default(),
+            inputs: Vec::new(),
             keep_recent_share: compress.keep_recent_share,
             keep_recent_slack: compress.keep_recent_slack,
             keep_recent_messages: compress.keep_recent_messages,

@@ -10,15 +10,14 @@ use std::sync::Arc;
 use epitome_extract::must_keep;
 use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Envelope, stalled};
-use epitome_types::hook::{
-    Budgets, Common, Occasion, Order, Orders, Strength, Trigger, TriggerJob,
-};
+use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
     Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
-    Role, Skip, Stage, Unit,
+    Skip, Stage, Unit,
 };
 
 use super::Session;
+use super::due::Due;
 use super::events::Events;
 use super::export::Aside;
 use super::ground::{Ground, Whole};
@@ -30,12 +29,9 @@ use super::tail::Tail;
 use super::work;
 use crate::Error;
 use crate::council::Council;
-use crate::facts::{ThreadTexts, answered, columns};
+use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
 use crate::target::Held;
-
-/// Who asks where the user does.
-const USER: &str = "user";
 
 /// What the policies said of a request before anything is decided.
 pub(crate) struct Brief {
@@ -50,26 +46,6 @@ pub(crate) struct Brief {
 /// that it is told why.
 const PROPOSED: [Stage; 4] =
     [Stage::Identification, Stage::Preparation, Stage::Summarisation, Stage::CheckpointCreation];
-
-/// A compression that is due.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
-    cause: Cause,
-    /// The size to come to, in tokens.
-    target: u64,
-    /// Whether the window forces it, whoever else wants it.
-    forced: bool,
-    /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
-    holds: bool,
-}
-
-impl Due {
-    /// The sizes that the kernel's own way tries to come to, the most wanted first.
-    fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
-        let further = [self.target.midpoint(hard), hard, limit];
-        [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
-    }
-}
 
 /// A compression that could be applied.
 pub(crate) struct Proposal {
@@ -147,6 +123,7 @@ impl Session {
         let back = self.back();
         let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
+        let options = CompressOptions { inputs: planning.inputs(), ..options };
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
@@ -184,11 +161,13 @@ impl Session {
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let views = [whole.view(), &compressed.view];
                     let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
+                    let truncated = inputs::truncated(&compressed.plan, &planning, tokens);
                     let snapshot = orders.snapshot;
                     let told = (snapshot, made.confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
                     (proposal.moved, proposal.written) = (moved, made.written);
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
+                    proposal.beside.extend(truncated);
                     PROPOSED.into_iter().for_each(|stage| events.stage([size; 2], stage));
                     return Ok(Some(proposal));
                 }
@@ -216,72 +195,6 @@ impl Session {
             state.doing.push((moved.act(), by));
         }
         Ok(None)
-    }
-
-    /// Whether a compression is due, as the policies and the bounds say.
-    pub(crate) async fn due(
-        &self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &mut State,
-        events: &mut Events,
-    ) -> Option<Due> {
-        if ground.source.scan.continued {
-            // What it stands for is kept by the provider.
-            return None;
-        }
-        let ([_, size], new) = (ground.size(), ground.tail.from(ground.incoming.sent));
-        let acts = state.acts.as_ref();
-        let pending = acts.and_then(|acts| acts.asked.clone());
-        let is_pending = pending.is_some();
-        let asked = self.asked.then(|| USER.to_owned()).or(pending);
-        let manual = asked.is_some().then_some(Cause::Manual);
-        let prices = self.settings.profile.cache_prices();
-        let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
-        let mut job = TriggerJob {
-            common: brief.common.clone(),
-            cause: match self.told.refused {
-                Some(_) => Occasion::Overflow,
-                None if asked.is_some() => Occasion::Manual,
-                None => Occasion::Turn,
-            },
-            replied: new.iter().any(|entry| entry.role == Role::Assistant),
-            floor: ground.floor(),
-            budgets: brief.budgets.clone(),
-            cache,
-            stalled: state.meter.stalled_at(),
-            answered: answered(&ground.tail.thread, new),
-            mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
-            asked,
-        };
-        let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
-        if is_pending {
-            let by = By::Policy(brief.council.chain.winner("trigger").unwrap_or_default());
-            state.doing.push((Act::Met, by));
-        }
-        let (cause, target) = match said {
-            Some(Trigger::Compress(due)) => {
-                let cause = match due.level {
-                    Strength::Soft => Cause::Soft,
-                    Strength::Hard => Cause::Hard,
-                    Strength::Asked => Cause::Manual,
-                };
-                (Some(cause), due.target)
-            }
-            Some(Trigger::Pass(passed)) => {
-                events.add([size, size], Happened::CompressionSkipped { reason: passed.skip });
-                (None, None)
-            }
-            Some(Trigger::Wait(_)) | None => (None, None),
-        };
-        let forced = (size > brief.held.hard).then_some(Cause::Hard);
-        let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
-        let by_user = job.asked.as_deref() == Some(USER);
-        let due = |cause| {
-            let forced = forced.is_some() || cause == Cause::Hard;
-            Due { cause, target, forced, holds: !forced && !by_user }
-        };
-        cause.max(forced).max(manual).map(due)
     }
 
     /// Why a compression is not applied.

@@ -178,6 +178,7 @@ fn options() -> CompressOptions {
         },
         state: None,
         stand: Stand::default(),
+        inputs: Vec::new(),
         envelope: Envelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
