@@ -126,7 +126,7 @@ fn a_new_policy_is_whole_and_never_replaces_another() {
 
 #[test]
 fn every_base_makes_a_policy_that_passes_its_test() {
-    for base in ["default", "early", "none", "ollm", "staged", "truncate", "watermark"] {
+    for base in ["default", "early", "none", "ollm", "staged", "tiered", "truncate", "watermark"] {
         let place = Place::new();
         done(&place, &format!("policy new team --from {base} -q"));
         let tested = done(&place, "policy test --json").json();

@@ -108,11 +108,9 @@ fn policies_are_found_whether_or_not_a_profile_asks_them() {
     let text = "profile.team.policies = [\"base\"]";
     let listed = config(&folder, text).unwrap();
     let all: Vec<_> = listed.policies().iter().map(|one| one.name().to_owned()).collect();
-    assert_eq!(
-        all,
-        ["default", "early", "none", "ollm", "staged", "truncate", "watermark", "base", "team"]
-    );
-    assert_eq!(listed.policies()[8].extends().as_deref(), Some("ollm"));
+    let shipped = ["default", "early", "none", "ollm", "staged", "tiered", "truncate", "watermark"];
+    assert_eq!(all, [&shipped[..], &["base", "team"]].concat());
+    assert_eq!(listed.policies()[9].extends().as_deref(), Some("ollm"));
     assert_eq!(names(&listed.profile_of_policy("team").unwrap()), ["team", "ollm"]);
     assert_eq!(names(&listed.profile_of_policy("default").unwrap()), ["default"]);
     let error = listed.profile_of_policy("teem").unwrap_err();
@@ -228,7 +226,7 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
 #[test]
 fn shipped_policies_load() {
     let config = Config::load(Sources::default()).unwrap();
-    for name in ["default", "early", "none", "ollm", "staged", "truncate", "watermark"] {
+    for name in ["default", "early", "none", "ollm", "staged", "tiered", "truncate", "watermark"] {
         let profile = config.profile(name).unwrap();
         let loaded = profile.load(&counter()).unwrap();
         // The profile `default` is what is built in.

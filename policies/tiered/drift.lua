@@ -1,0 +1,346 @@
+--- Drift: whether what the agent does after a summary is what the session is for (SPEC 7.6).
+---
+--- Four questions, answered without a model, in any language, and in doubt in the agent's favour:
+--- one that does not forget is left alone. What they are answered by is gathered from the whole
+--- conversation when a summary is ordered; `job.memo.drift` holds it until the summary is made and
+--- the next messages have been looked at.
+local calls = require("calls")
+local intents = require("intent")
+local templates = require("templates")
+local words = require("words")
+
+local drift = {}
+
+--- How much is remembered: words of the conversation, the newest messages that are read whole, and
+--- of each message in bytes; of calls the beginning, and calls that wrote.
+local WORDS, WHOLE, BYTES, CALL, WRITES = 1500, 30, 2000, 300, 200
+
+--- The share of its words that an action has in common with the conversation, where it is about
+--- something else; and the least that it must say to be judged.
+local STRANGE, TELLING = 0.25, 3
+
+--- The longest question that asks rather than offers, in characters.
+local QUESTION = 600
+
+--- The most of an intent or an action that is told, in characters.
+local TOLD = 200
+
+--- The most of the intent that is searched for, in tokens.
+local QUERY = 40
+
+--- What ends a question.
+local ASKS = "[?？؟]\\s*$"
+
+--- What is known of a conversation when it is summed up.
+---@class Anchor
+---@field compression integer the number of the summary that it belongs to
+---@field words table<string, boolean> what was talked about
+---@field count integer how many these are
+---@field writes table<string, boolean> calls that wrote, by `calls.key`
+---@field kept integer how many these are
+---@field untouched string[] files that the intent names and no call did
+---@field written boolean whether a file that it names was written
+---@field working boolean whether the agent was in the middle of its work
+---@field asking boolean whether it asked questions before
+---@field looked boolean|nil whether a message of it was looked at
+---@field strange integer actions in a row that nothing explains
+---@field loop table|nil the last call, its result, and how often both came in a row
+
+--- A text on one line, for people.
+local function told(text)
+  local line = (text:gsub("%s+", " "):gsub("^ ", ""))
+  local ends = utf8.offset(line, TOLD + 1)
+  return ends and ends <= #line and line:sub(1, ends - 1) .. "…" or line
+end
+
+--- Adds the words of a text, as far as there is room.
+local function learn(anchor, text)
+  for _, word in ipairs(words.of(text:sub(1, BYTES), 500)) do
+    if not anchor.words[word] and anchor.count < WORDS then
+      anchor.words[word], anchor.count = true, anchor.count + 1
+    end
+  end
+end
+
+--- Whether one of these patterns matches.
+local function matches(patterns, text)
+  for _, pattern in ipairs(patterns) do
+    if ep.re.find(pattern, text) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Remembers the calls of a message that wrote, and succeeded.
+local function learn_writes(anchor, entries, place)
+  local text, names = entries:text(place) or "", entries.names[place]
+  for _, input in ipairs(entries.inputs[place] or {}) do
+    local arguments = input.ok and calls.arguments(text, names, input.call)
+    if arguments and anchor.kept < WRITES then
+      anchor.writes[calls.key(input.tool, arguments)] = true
+      anchor.kept = anchor.kept + 1
+    end
+  end
+end
+
+--- Takes files out of those that no call named.
+local function touch(anchor, text)
+  for at = #anchor.untouched, 1, -1 do
+    if text:find(anchor.untouched[at], 1, true) then
+      table.remove(anchor.untouched, at)
+    end
+  end
+end
+
+--- Whether one of these files was written.
+local function wrote(names, path)
+  for _, name in ipairs(names) do
+    if path:sub(-#name) == name then
+      return true
+    end
+  end
+  return false
+end
+
+--- Whether the model asked something in one of its last messages to a person.
+local function was_asking(entries)
+  local left = 4
+  for place = entries.count, 1, -1 do
+    if left > 0 and entries.speaker[place] == "model" and not entries.tools[place] then
+      left = left - 1
+      if ep.re.find(ASKS, entries:text(place) or "") then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+--- Whether the agent is in the middle of its work: what came last is a result, or a person told it
+--- to go on with it.
+local function is_working(entries)
+  local last = entries.count
+  if entries.speaker[last] == "human" and not intents.is_stated(entries:text(last) or "") then
+    last = last - 1
+    while last > 1 and not entries.tools[last] and entries.speaker[last] == "model" do
+      last = last - 1
+    end
+  end
+  return last > 0 and entries.tools[last] == true
+end
+
+--- What is known before a summary, for the messages behind it.
+---@param job PlanJob
+---@param intent string
+---@return Anchor
+function drift.anchor(job, intent)
+  local entries, names = job.entries, words.files(intent)
+  local anchor = {
+    compression = job.compressions + 1,
+    words = {}, count = 0, writes = {}, kept = 0,
+    untouched = words.files(intent),
+    written = false,
+    working = is_working(entries),
+    asking = was_asking(entries),
+    strange = 0,
+  }
+  learn(anchor, intent)
+  for place = entries.count, 1, -1 do
+    local text = entries:text(place) or ""
+    local is_call = entries.tools[place] and entries.speaker[place] == "model"
+    if is_call then
+      learn_writes(anchor, entries, place)
+      touch(anchor, text)
+      for _, input in ipairs(entries.inputs[place] or {}) do
+        anchor.written = anchor.written or wrote(names, input.path)
+      end
+    end
+    if entries.speaker[place] == "human" or place > entries.count - WHOLE then
+      learn(anchor, text)
+    elseif is_call then
+      learn(anchor, text:sub(1, CALL))
+    end
+  end
+  return anchor
+end
+
+--- Whether a message is one of the first behind a summary that was made.
+---@param job ObserveJob
+---@return boolean
+function drift.is_watched(job)
+  local anchor = job.memo.drift
+  return anchor ~= nil and job.compressions == anchor.compression
+    and job.since_epoch <= job.opt.drift_messages
+end
+
+--- What a message of the model says beside its calls.
+local function said(job)
+  local text = job.entry:text()
+  local first = job.actions[1]
+  if first then
+    local opened = first.tool .. "("
+    local at = text:sub(1, #opened) == opened and 1 or text:find("\n" .. opened, 1, true)
+    text = at and text:sub(1, at - 1) or text
+  end
+  return text
+end
+
+--- Does the action match the intent? One that nothing in the conversation explains is strange, and
+--- several in a row are drift: new ground is often broken, and mostly one finds the way back.
+---@param anchor Anchor
+local function is_elsewhere(job, anchor)
+  if #job.actions == 0 then
+    return false
+  end
+  local texts = { said(job) }
+  for _, action in ipairs(job.actions) do
+    texts[#texts + 1] = words.of_call(action.arguments)
+  end
+  local all, known = words.of(table.concat(texts, " "), 300), 0
+  for _, word in ipairs(all) do
+    known = known + (anchor.words[word] and 1 or 0)
+  end
+  if known >= #all * STRANGE then
+    anchor.strange = 0
+  elseif #all >= TELLING then
+    anchor.strange = anchor.strange + 1
+  end
+  return anchor.strange >= job.opt.drift_actions
+end
+
+--- Is it progress? What was written once is not written again, and a call whose result stays the
+--- same is not made for ever.
+---@param anchor Anchor
+local function is_standing_still(job, anchor)
+  local again = false
+  for _, action in ipairs(job.actions) do
+    local key = calls.key(action.tool, action.arguments)
+    again = again or anchor.writes[key] and matches(job.opt.write_tools, action.tool)
+    local loop = anchor.loop
+    if not loop or loop.key ~= key or #job.actions > 1 then
+      anchor.loop = #job.actions == 1 and { key = key, result = "", count = 0 } or nil
+    end
+  end
+  return again or anchor.loop ~= nil and #job.actions > 0
+    and anchor.loop.count >= job.opt.drift_repeats - 1
+end
+
+--- Does the agent ask a clarifying question at once, in the middle of its work, where it did not
+--- ask before?
+---@param anchor Anchor
+local function is_asking(job, anchor)
+  local text = job.entry:text()
+  if #job.actions > 0 or anchor.looked or anchor.asking or not anchor.working then
+    return false
+  end
+  local sentences = ep.re.all("[^.!?？؟。！\\n]+[.!?？؟。！\\n]*", text, 50)
+  local questions = 0
+  for _, sentence in ipairs(sentences) do
+    questions = questions + (ep.re.find(ASKS, sentence) and 1 or 0)
+  end
+  return ep.re.find(ASKS, text) ~= nil and (utf8.len(text) or 0) <= QUESTION
+    and questions * 2 >= #sentences
+end
+
+--- Does the agent declare itself done without the deliverable: a file that the intent names, that
+--- no call ever named, while none that it names was written?
+---@param anchor Anchor
+local function is_done_early(job, anchor)
+  local text = job.entry:text()
+  return #job.actions == 0 and #anchor.untouched > 0 and not anchor.written
+    and matches(job.opt.finished, text) and not ep.re.find(ASKS, text)
+end
+
+--- The questions, the surest first, and what shows that the answer is drift.
+local QUESTIONS = {
+  { asks = is_standing_still, trigger = "no progress" },
+  { asks = is_done_early, trigger = "done without the deliverable" },
+  { asks = is_asking, trigger = "a clarifying question" },
+  { asks = is_elsewhere, trigger = "an action that does not match the intent" },
+}
+
+--- What the agent did, for people.
+local function action_of(job)
+  local first = job.actions[1]
+  return told(first and first.tool .. "(" .. first.arguments .. ")" or job.entry:text())
+end
+
+--- What shows that a message of the model is drift.
+---@param job ObserveJob
+---@param anchor Anchor
+---@return Drift|nil
+local function judged(job, anchor)
+  local trigger = nil
+  for _, question in ipairs(QUESTIONS) do
+    -- Each is asked, since some remember what they saw.
+    local holds = question.asks(job, anchor)
+    trigger = trigger or holds and question.trigger or nil
+  end
+  local intent = job.intent or ""
+  return trigger and { trigger = trigger, intent = told(intent), action = action_of(job) } or nil
+end
+
+--- Takes note of what else a message brings.
+---@param anchor Anchor
+local function note(job, anchor)
+  local entry = job.entry
+  if entry.speaker == "model" then
+    for _, action in ipairs(job.actions) do
+      touch(anchor, action.arguments)
+    end
+    anchor.looked = true
+    return
+  end
+  -- What came of something strange explains nothing.
+  if entry.speaker == "human" or anchor.strange == 0 then
+    learn(anchor, entry:text())
+  end
+  if entry.speaker == "human" and intents.is_stated(entry:text()) then
+    -- Who is told something new may ask, and need not deliver what was wanted before.
+    anchor.working, anchor.untouched = false, {}
+  elseif anchor.loop then
+    local result = ep.hash(entry:text())
+    local is_same = anchor.loop.result == result
+    anchor.loop.count = is_same and anchor.loop.count + 1 or 1
+    anchor.loop.result = result
+  end
+end
+
+--- Looks at a message behind a summary. What looks like drift is told once; a model is asked first
+--- whether it is, where the options say so.
+---@param job ObserveJob
+---@return Drift|nil found, Ask|nil ask
+function drift.of(job)
+  local anchor = job.memo.drift
+  local found = job.entry.speaker == "model" and judged(job, anchor) or nil
+  if found and job.opt.ask_drift then
+    local reply = job.replies.drift
+    if not reply then
+      return nil, drift.question(found)
+    end
+    found = reply:lower():match("^%W*yes") and found or nil
+  end
+  note(job, anchor)
+  job.memo.drift = not found and anchor or nil
+  return found, nil
+end
+
+--- What the original context is searched for: what the session is for, in its own words.
+---@param job ObserveJob
+---@param found Drift
+---@return string
+function drift.query(job, found)
+  local intent = job.intent or job.memo.intent or found.intent
+  return ep.clip((intent:gsub("%s+", " ")), QUERY)
+end
+
+--- The question to a model.
+---@param found Drift
+---@return Ask
+function drift.question(found)
+  local values = { intent = found.intent, action = found.action }
+  return { id = "drift", user = templates.fill("drift", values), max_tokens = 4 }
+end
+
+return drift

@@ -1,0 +1,61 @@
+--- The intent: what a session is for, which is never lost (SPEC 7.3, 7.9).
+---
+--- It is what a person said last that says more than to go on. That message, and the one that
+--- opened the conversation, stay as they are where they are small enough to.
+local share = require("numbers").share
+
+local intent = {}
+
+--- The most words of a text that only says to go on.
+local GO_ON = 3
+
+--- Whether a text of a person says more than to go on.
+---@param text string
+---@return boolean
+function intent.is_stated(text)
+  local _, count = text:gsub("%S+", "")
+  return count > GO_ON or #text > 60
+end
+
+--- Where it is said: the message that opens the conversation, and the newest that says something.
+---@param entries Columns
+---@return integer|nil first, integer|nil newest
+function intent.places(entries)
+  local first, newest = nil, nil
+  for place = 1, entries.count do
+    if entries.role[place] == "user" and entries.speaker[place] == "human" then
+      first = first or place
+      if intent.is_stated(entries:text(place) or "") then
+        newest = place
+      end
+    end
+  end
+  return first, newest or first
+end
+
+--- What it is, in the person's words; empty where nobody said any.
+---@param job PlanJob
+---@return string
+function intent.of(job)
+  local _, newest = intent.places(job.entries)
+  return newest and job.entries:text(newest) or ""
+end
+
+--- The messages that stay for it.
+---@param job PlanJob
+---@return table<integer, boolean>
+function intent.kept(job)
+  local entries, kept = job.entries, {}
+  local most = share(job.model.limit, job.opt.intent_share)
+  local first, newest = intent.places(entries)
+  for _, place in ipairs({ newest or 0, first or 0 }) do
+    local is_there = place > 0 and not kept[place] and entries.sent[place] > 0
+    if is_there and not entries.tools[place] and entries.sent[place] <= most then
+      kept[place] = true
+      most = most - entries.sent[place]
+    end
+  end
+  return kept
+end
+
+return intent

@@ -1,0 +1,202 @@
+--- The options of `tiered`, with the figures that SPEC 7 gives them. Sizes are tokens, shares 0 to
+--- 1, patterns regular expressions.
+---@type table<string, Option>
+return {
+  prepare_at = {
+    type = "number",
+    default = 0.25,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit from which on the level is yellow; below it is green.",
+  },
+  truncate_at = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit above which results are offloaded and inputs truncated; the level is"
+      .. " orange from there on.",
+  },
+  summarize_at = {
+    type = "number",
+    default = 0.75,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit above which a summary is made where that was not enough; the level is"
+      .. " red from there on.",
+  },
+  handover_at = {
+    type = "number",
+    default = 0.85,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit above which a checkpoint is made at once and a fresh session is"
+      .. " recommended; the level is critical from there on.",
+  },
+  summarize_to = {
+    type = "number",
+    default = 0.50,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit that the prompt comes to with a summary.",
+  },
+  keep_recent_share = {
+    type = "number",
+    default = 0.30,
+    min = 0,
+    max = 1,
+    doc = "Share of the room beside what is pinned that the newest messages fill, as they are.",
+  },
+  keep_messages = {
+    type = "integer",
+    default = 6,
+    min = 0,
+    doc = "How many of the newest messages keep their results and inputs, and stay before a summary"
+      .. " in any case where they fit.",
+  },
+  intent_share = {
+    type = "number",
+    default = 0.10,
+    min = 0,
+    max = 1,
+    doc = "The most of the limit that the messages take which state what the session is for; as far"
+      .. " as they fit, they stay as they are.",
+  },
+  summary_least = {
+    type = "integer",
+    default = 150,
+    min = 1,
+    doc = "The least room that a summary gets.",
+  },
+  artifacts = {
+    type = "integer",
+    default = 50,
+    min = 0,
+    doc = "How many of the files that were written last a summary lists.",
+  },
+  retry_after = {
+    type = "number",
+    default = 0.05,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit by which the prompt must have grown before the first two stages are"
+      .. " tried again.",
+  },
+  minimum_gain = {
+    type = "number",
+    default = 0.05,
+    min = 0,
+    max = 1,
+    doc = "Share by which the prompt must have grown after a summary that brought too little.",
+  },
+  reserve = {
+    type = "integer",
+    default = 1000,
+    min = 0,
+    doc = "Tokens of the limit that are kept free for the answer.",
+  },
+  reserve_share = {
+    type = "number",
+    default = 0.125,
+    min = 0,
+    max = 1,
+    doc = "The same as a share of the limit, where that is less.",
+  },
+  offload_above = {
+    type = "integer",
+    default = 15000,
+    min = 1,
+    doc = "A tool result of more tokens is offloaded on arrival.",
+  },
+  offload_share = {
+    type = "number",
+    default = 0.25,
+    min = 0,
+    max = 1,
+    doc = "The same as a share of the limit, where that is less.",
+  },
+  preview_lines = {
+    type = "integer",
+    default = 10,
+    min = 0,
+    doc = "How many of its first lines a reference shows.",
+  },
+  preview_chars = {
+    type = "integer",
+    default = 500,
+    min = 0,
+    doc = "How many characters these have at most.",
+  },
+  failures = {
+    type = "list",
+    default = {
+      [[\b(ERROR|FATAL|FAILED|FAILURE|PANIC|CRITICAL)\b]],
+      [[^\s*(\S+:\d+(:\d+)?:\s*)?(?i:fatal|error|panic|exception)(\[\w+\])?:\s]],
+      [[^\s*(Traceback \(most recent|thread '.*' panicked|[\w.]*(Error|Exception): )]],
+    },
+    doc = "A line that one of these matches tells of a failure; a reference quotes it.",
+  },
+  failure_lines = {
+    type = "integer",
+    default = 5,
+    min = 0,
+    doc = "How many of them it quotes; a result with more stays whole while there is room.",
+  },
+  truncate_above = {
+    type = "integer",
+    default = 200,
+    min = 1,
+    doc = "The arguments of a call that wrote or edited a file are truncated where they take more"
+      .. " tokens.",
+  },
+  drift_messages = {
+    type = "integer",
+    default = 10,
+    min = 0,
+    doc = "How many messages after a summary are held against the session's intent; 0: none.",
+  },
+  drift_actions = {
+    type = "integer",
+    default = 3,
+    min = 1,
+    doc = "How many actions in a row that nothing in the conversation explains are drift.",
+  },
+  drift_repeats = {
+    type = "integer",
+    default = 5,
+    min = 2,
+    doc = "How often in a row the same call with the same result is no progress.",
+  },
+  drift_excerpts = {
+    type = "integer",
+    default = 500,
+    min = 1,
+    doc = "The most that is brought back of what was said, in tokens.",
+  },
+  ask_drift = {
+    type = "boolean",
+    default = false,
+    doc = "Whether a model confirms what looks like drift, where the profile has one.",
+  },
+  write_tools = {
+    type = "list",
+    default = { "(?i)write|edit|create|replace|patch|insert|append" },
+    doc = "Tools that write or edit files, by their names.",
+  },
+  finished = {
+    type = "list",
+    default = {
+      "(?i)\\b(done|finished|completed?|all set|fertig|erledigt|abgeschlossen)\\b",
+      "(?i)\\b(terminée?|fini|achevé|hecho|terminado|completado|listo|concluído|pronto|fatto)\\b",
+      "(?i)(готово|завершен|выполнен|完成|完了|終わりました|완료)",
+    },
+    doc = "A message of the model that one of these matches says that the work is done.",
+  },
+  exempt = {
+    type = "list",
+    default = {
+      "epitome recall", ".epitome/", "mcp__epitome__", "epitome_recall",
+    },
+    doc = "Results of calls that say one of these bring back what left, and stay as they are.",
+  },
+}

@@ -1,0 +1,153 @@
+--- @api 1
+--- In tiers (SPEC 7): large results are offloaded as they come; over half of the limit inputs that
+--- are on disk are truncated; over three quarters a structured summary is made, with an archive
+--- first; over 85 % a checkpoint, from which a fresh session should start. After a summary the
+--- agent is watched: one that forgot what it is there for is given the original back.
+---
+--- Hooks only; which stage is gone through stands in `stops.lua`, as stop hooks, what each does in
+--- the modules of this folder, what is told in `prompts`. `job.memo` holds `tried`, the size at
+--- which the first two stages were tried last; `asked`, that a person typed `compress`; `handed`,
+--- after how many compressions a fresh session was recommended; and what `summary.lua`, `drift.lua`
+--- and `lib/stopping.lua` say that they keep there.
+local drift = require("drift")
+local levels = require("levels")
+local report = require("report")
+local share = require("numbers").share
+local stages = require("stages")
+local stopping = require("stopping")
+local stops = require("stops")
+local summary = require("summary")
+local wording = require("wording")
+
+---@type Policy
+local policy = {
+  doc = "In tiers: offload, truncate what is on disk, summarise, hand over; with stop hooks.",
+  options = require("options"),
+}
+
+---@param job BudgetsJob
+---@return Budgets
+function policy.budgets(job)
+  local limit, opt = job.model.limit, job.opt
+  local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
+  return {
+    warn = share(limit, opt.summarize_at),
+    soft = share(limit, opt.truncate_at),
+    hard = limit - reserve,
+    target = share(limit, opt.summarize_to),
+    reserve = reserve,
+  }
+end
+
+--- Stage 1. What is not too large is left to the policies behind.
+---@param job ArriveJob
+---@return Arrive|nil
+function policy.arrive(job)
+  local none = {}
+  local answer, said = stopping.through(stops, "arrive", job, none)
+  stopping.keep(job, said)
+  return answer ~= none and answer or nil
+end
+
+--- Whether a summary brought too little, and the prompt has hardly grown since.
+---@param job TriggerJob
+local function is_resting(job)
+  local at = job.stalled
+  return at ~= nil and levels.over(at, job, "summarize_at")
+    and job.tokens.total < at * (1 + job.opt.minimum_gain)
+end
+
+--- Whether the first two stages were tried not long ago.
+---@param job TriggerJob
+local function was_tried(job)
+  local at = job.memo.tried
+  return at ~= nil and job.tokens.total >= at
+    and job.tokens.total < at + share(job.model.limit, job.opt.retry_after)
+end
+
+---@param job TriggerJob
+---@return boolean|Due
+function policy.trigger(job)
+  local total, asked = job.tokens.total, job.memo.asked
+  job.memo.asked = nil
+  if job.cause == "overflow" then
+    return { level = "hard", reason = "the provider refused it" }
+  elseif total > job.budgets.hard then
+    return { level = "hard", reason = "the window forces it" }
+  elseif levels.over(total, job, "handover_at") and not is_resting(job) then
+    return { level = "hard", reason = "the window is nearly full" }
+  elseif asked or job.asked or job.cause == "manual" then
+    return { level = "asked", reason = "asked for" }
+  elseif levels.over(total, job, "summarize_at") and not is_resting(job) then
+    return { level = "soft", reason = "three quarters of the limit are in use" }
+  elseif levels.over(total, job, "truncate_at") and not was_tried(job) then
+    return { level = "soft", reason = "half of the limit is in use" }
+  end
+  return false
+end
+
+---@param job PlanJob
+---@return Orders
+function policy.plan(job)
+  local work = stages.begin(job)
+  if stages.over(job, work, "truncate_at") and not levels.over(work.size, job, "handover_at") then
+    work = stages.offload(job, work)
+  end
+  local said
+  work, said = stopping.through(stops, "plan", job, work)
+  job.memo.tried = work.size
+  return stopping.in_plan(stages.orders(job, work), said)
+end
+
+---@param job PromptJob
+---@return Prompt
+function policy.prompt(job)
+  return summary.prompt(job)
+end
+
+---@param job VerifyJob
+---@return boolean|Rejected|Seconded
+function policy.verify(job)
+  return summary.verify(job)
+end
+
+--- What a person types to have it done: `compress`, or `context status`.
+---@param job ObserveJob
+---@param seen Observe
+local function obey(job, seen)
+  local typed = job.entry.speaker == "human" and job.entry:text():lower():match("^%s*/?(.-)%s*$")
+  if typed == "compress" then
+    job.memo.asked = true
+  elseif typed == "context status" then
+    seen.warn = report.line(job.tokens.total, job.model.limit, job.opt)
+  end
+end
+
+---@param job ObserveJob
+---@return Observe|Asking|nil
+function policy.observe(job)
+  local seen, ask = {}, nil
+  if drift.is_watched(job) then
+    seen.drift, ask = drift.of(job)
+  end
+  if ask then
+    return { ask = ask }
+  end
+  obey(job, seen)
+  local answer, said = stopping.through(stops, "observe", job, seen)
+  return stopping.in_observe(job, answer, said)
+end
+
+---@param job RenderJob
+---@return Render|nil
+function policy.render(job)
+  return wording.of(job)
+end
+
+---@param job StatusJob
+---@return Status
+function policy.status(job)
+  return report.of(job)
+end
+
+return policy

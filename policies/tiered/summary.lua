@@ -1,0 +1,186 @@
+--- The third stage: the summary, and what it is made of (SPEC 7.3).
+---
+--- One summary stands for everything but what stays: what is pinned, what states the intent, and
+--- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo` holds
+--- `intent`, what the session is for; `artifacts`, the files that were written, and their status;
+--- `saved`, what the summary saves; and `most`, what it may take.
+local intents = require("intent")
+local share = require("numbers").share
+local talk = require("talk")
+local templates = require("templates")
+
+local summary = {}
+
+--- What opens what a model's summary forgot.
+local FORGOTTEN = "Also: "
+
+--- The most of the intent that a prompt quotes, in tokens.
+local INTENT = 400
+
+--- A file that was written.
+---@class Written
+---@field path string
+---@field status string
+
+--- The files that were written, each once, those that were written last at the end.
+---@param job PlanJob
+---@return Written[]
+function summary.artifacts(job)
+  local entries, latest, all = job.entries, {}, {}
+  for place = 1, entries.count do
+    for _, input in ipairs(entries.inputs[place] or {}) do
+      if input.path ~= "" then
+        latest[input.path] = { place = place, input = input }
+      end
+    end
+  end
+  for path, one in pairs(latest) do
+    local status = one.input.ok and "written" or "not written"
+    if one.input.ok and job.workspace then
+      status = one.input.persisted and "on disk as written" or "changed since"
+    end
+    all[#all + 1] = { path = path, status = status, place = one.place }
+  end
+  table.sort(all, function(a, b)
+    return a.place < b.place or a.place == b.place and a.path < b.path
+  end)
+  local list = {}
+  for at = math.max(1, #all - job.opt.artifacts + 1), #all do
+    list[#list + 1] = { path = all[at].path, status = all[at].status }
+  end
+  return list
+end
+
+--- What the prompt keeps beside the summary: the newest exchanges up to a share of the room, but
+--- the very newest in any case.
+---@param job PlanJob
+---@param all Exchange[]
+---@param room integer
+---@return table<integer, boolean> stays the numbers of these exchanges
+local function newest(job, all, room)
+  local stays, taken, messages = {}, 0, 0
+  local most = share(room, job.opt.keep_recent_share)
+  for at = #all, 1, -1 do
+    local one = all[at]
+    local wanted = messages < job.opt.keep_messages and taken + one.tokens <= share(room, 0.5)
+    if at < #all and taken + one.tokens > most and not wanted then
+      break
+    end
+    stays[one.number] = true
+    if not one.pinned then
+      taken, messages = taken + one.tokens, messages + #one.places
+    end
+  end
+  return stays
+end
+
+--- What it would stand for, and what that takes now. An exchange stays or leaves whole.
+---@param job PlanJob
+---@param room integer what there is for the summary and what stays, beside what is pinned
+---@return integer[] covers, integer freed, boolean is_new whether not all of it is summed up already
+function summary.covers(job, room)
+  local entries, stays = job.entries, newest(job, talk.exchanges(job.entries), room)
+  for place in pairs(intents.kept(job)) do
+    stays[entries.exchange[place]] = true
+  end
+  for place = 1, entries.count do
+    if entries.pinned[place] or entries.role[place] == "system" then
+      stays[entries.exchange[place]] = true
+    end
+  end
+  local covers, freed, is_new, seen = {}, 0, false, {}
+  for place = 1, entries.count do
+    if not stays[entries.exchange[place]] then
+      local standing = entries.checkpoint[place]
+      covers[#covers + 1] = place
+      freed = freed + entries.sent[place]
+      is_new = is_new or standing == 0 and entries.sent[place] > 0
+      if standing > 0 and not seen[standing] then
+        seen[standing] = true
+        freed = freed + job.checkpoints[standing].tokens
+      end
+    end
+  end
+  return covers, freed, is_new
+end
+
+--- The files as a text, one on each line.
+---@param list Written[]
+---@return string
+local function listed(list)
+  local lines = {}
+  for at, one in ipairs(list) do
+    lines[at] = "- " .. one.path .. " (" .. one.status .. ")"
+  end
+  return #lines > 0 and table.concat(lines, "\n") or "- none"
+end
+
+--- What the session is for, as the goals say it, or else the person.
+---@param job PromptJob
+---@return string
+local function stated(job)
+  for _, goal in ipairs(job.goals.goals) do
+    if goal.status == "active" then
+      return goal.text
+    end
+  end
+  return ep.clip(job.memo.intent or "", INTENT)
+end
+
+--- How a model is asked for it.
+---@param job PromptJob
+---@return Prompt
+function summary.prompt(job)
+  job.memo.most = job.max_tokens
+  local headings = ep.prompt("sections")
+  return {
+    style = "separate",
+    system = templates.fill("system", {}),
+    user = templates.fill("summary", {
+      intent = stated(job),
+      artifacts = listed(job.memo.artifacts or {}),
+      sections = headings:gsub("%s+$", ""),
+      max_tokens = job.max_tokens,
+    }),
+    max_tokens = job.max_tokens,
+    sections = ep.re.all("(?m)^## .+$", headings),
+  }
+end
+
+--- What stands under a heading of a text.
+local function under(text, heading)
+  local _, ends = text:find(heading, 1, true)
+  local stops = ends and text:find("\n## ", ends + 1, true)
+  return ends and text:sub(ends + 1, stops or -1) or ""
+end
+
+--- What is made of a model's summary: files and facts that it forgot are added, as far as there is
+--- room. One that lost the intent is not taken.
+---@param job VerifyJob
+---@return boolean|Rejected|Seconded
+function summary.verify(job)
+  local heading = ep.re.match("(?m)^## .+$", ep.prompt("sections"))
+  if not ep.re.find("[\\p{L}\\p{N}]", under(job.candidate, heading)) then
+    return { reject = "the intent of the session is missing" }
+  end
+  local missing, room = {}, (job.memo.most or 0) - job.tokens - ep.count(FORGOTTEN)
+  local function add(text)
+    local size = ep.count(text) + 1
+    if size <= room then
+      missing[#missing + 1], room = text, room - size
+    end
+  end
+  for _, one in ipairs(job.memo.artifacts or {}) do
+    if not job.candidate:find(one.path, 1, true) then
+      add(one.path .. " (" .. one.status .. ")")
+    end
+  end
+  for _, fact in ipairs(job.must_keep) do
+    if not fact.found then
+      add(fact.text)
+    end
+  end
+  return #missing == 0 or { append = FORGOTTEN .. table.concat(missing, "; ") }
+end
+
+return summary

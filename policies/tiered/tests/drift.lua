@@ -1,0 +1,233 @@
+--- Drift and recovery: an agent that forgets is caught, one that does not is left alone (SPEC 7.6,
+--- CTX-004 of 7.8).
+local talk = require("tests.support.talk")
+
+local TASK = "Add an export of the monthly sales to report.md and keep the parser as it is."
+
+local EDIT = { path = "src/export.py", old_string = "pass", new_string = "return rows" }
+
+--- What was said before the summary: the agent reads, writes and tests.
+local function before(more)
+  local edit = talk.write("src/export.py", 10, 190, { tool = "edit_file" })
+  edit.args = ep.json.encode(EDIT)
+  local messages = {
+    { "u", 60, TASK },
+    { "c", 20, tool = "read_file", args = '{"path":"src/parser.py"}' },
+    { "r", 400, "def parse(rows): ..." },
+    edit, { "r", 20, "edited" },
+    { "a", 900, "The export reads the rows of the month; next come the headings of the report." },
+    { "a", 20, "First the tests." },
+    { "c", 20, tool = "bash", args = '{"command":"pytest tests/test_export.py"}' },
+    { "r", 30, "2 passed" },
+  }
+  for _, message in ipairs(more or {}) do
+    messages[#messages + 1] = message
+  end
+  return messages
+end
+
+--- Plays messages after a summary, and gives what is answered to each. A message is what the model
+--- says, `{ call = tool, ... }` with its arguments and what comes of it, or `{ typed = text }`.
+local function play(t, after, more)
+  more = more or {}
+  local job = talk.job(t, more.before or before(), 2000, { total = 1600 })
+  t.eq(talk.ops(t, job)[1][1], "summarize")
+  local memo, found, since, typed = job.memo, {}, 0, TASK
+  local function observe(fields)
+    since = since + 1
+    fields.memo, fields.compressions = memo, more.compressions or 1
+    fields.since_epoch, fields.intent, fields.replies = since, typed, more.replies or {}
+    local seen = t.hook("observe", fields, more.options)
+    if seen and (seen.drift or seen.ask) then
+      found[#found + 1] = seen
+    end
+  end
+  for _, one in ipairs(after) do
+    if type(one) == "string" then
+      observe({ entry = { speaker = "model", role = "assistant", text = one } })
+    elseif one.typed then
+      typed = one.typed
+      observe({ entry = { speaker = "human", role = "user", text = one.typed } })
+    else
+      local arguments = ep.json.encode(one.args)
+      local text = (one.says and one.says .. "\n" or "") .. one.call .. "(" .. arguments .. ")"
+      observe({
+        entry = { speaker = "model", role = "assistant", text = text, tool = one.call },
+        actions = { { tool = one.call, arguments = arguments } },
+      })
+      observe({ entry = { speaker = "tool", role = "tool", text = one.result or "ok" } })
+    end
+  end
+  return found, memo
+end
+
+--- What shows the drift, each time that it is seen.
+local function triggers(t, after, more)
+  local all = {}
+  for at, seen in ipairs((play(t, after, more))) do
+    all[at] = seen.drift and seen.drift.trigger or "asks"
+  end
+  return all
+end
+
+local function read(path)
+  return { call = "read_file", args = { path = path }, result = "the text of " .. path }
+end
+
+local function run(command, result, says)
+  return { call = "bash", args = { command = command }, result = result, says = says }
+end
+
+return {
+  --- One that goes on with its work is left alone: it reads again what left its context, breaks new
+  --- ground that a listing shows, runs the same tests, and says what it did.
+  test_an_agent_that_goes_on_is_left_alone = function(t)
+    local edit = { path = "src/export.py", old_string = "rows", new_string = "x" }
+    t.eq(triggers(t, {
+      read("src/parser.py"),
+      run("ls docs", "outline.txt\nglossary.txt"),
+      read("docs/outline.txt"),
+      { call = "edit_file", args = edit },
+      run("pytest tests/test_export.py", "3 passed"),
+    }), {})
+  end,
+
+  test_one_that_finishes_its_work_is_left_alone = function(t)
+    t.eq(triggers(t, {
+      { call = "write_file", args = { path = "report.md", content = "# Sales\n" } },
+      run("pytest", "3 passed"),
+      "Done: report.md holds the export of the monthly sales.",
+    }), {})
+  end,
+
+  -- "does the agent ask a clarifying question at once"
+  test_a_clarifying_question_at_once = function(t)
+    local seen = play(t, { "What would you like me to work on? Which file should I change?" })[1]
+    t.eq(seen.drift, {
+      trigger = "a clarifying question",
+      intent = TASK,
+      action = "What would you like me to work on? Which file should I change?",
+    })
+    t.eq({ seen.recall, seen.most, seen.level }, { TASK, 500 })
+    t.eq(triggers(t, { "何をすればよいですか？" }), { "a clarifying question" })
+  end,
+
+  --- Not at once, not in the middle of the work, not for the first time, or an offer at the end of
+  --- a longer answer: no drift.
+  test_questions_that_are_none = function(t)
+    t.eq(triggers(t, { read("src/parser.py"), "Which heading should it have?" }), {})
+    local told = { typed = "Look at the headings once more, they are wrong." }
+    t.eq(triggers(t, { told, "Which ones?" }), {})
+    local asked = before({ { "u", 20, "Now the second table, please." } })
+    t.eq(triggers(t, { "Which table do you mean?" }, { before = asked }), {})
+    local habit = before({ { "a", 20, "Which month?" }, { "c", 20, tool = "bash", args = "{}" } })
+    habit[#habit + 1] = { "r", 20 }
+    t.eq(triggers(t, { "And which year?" }, { before = habit }), {})
+    t.eq(triggers(t, { "The export is written. It reads each month once. Tests pass. More?" }), {})
+  end,
+
+  --- A person who says to go on gives no new task: who asks for one has forgotten it.
+  test_go_on_is_no_new_task = function(t)
+    local more = before({ { "u", 5, "go on" } })
+    local asks = { "What should I go on with?" }
+    t.eq(triggers(t, asks, { before = more }), { "a clarifying question" })
+  end,
+
+  -- "is it progress": what was written once is written again
+  test_what_was_done_is_done_again = function(t)
+    local again = { call = "edit_file", args = EDIT }
+    t.eq(triggers(t, { again }), { "no progress" })
+    -- Another edit of the same file is none, nor is the same command.
+    local other = { path = "src/export.py", old_string = "a", new_string = "b" }
+    t.eq(triggers(t, { { call = "edit_file", args = other }, run("pytest tests/test_export.py") }), {})
+  end,
+
+  --- An edit that failed may be tried again.
+  test_what_failed_is_tried_again = function(t)
+    local messages = before()
+    messages[4].input.ok = false
+    t.eq(triggers(t, { { call = "edit_file", args = EDIT } }, { before = messages }), {})
+  end,
+
+  test_the_same_call_with_the_same_result = function(t)
+    local options = { drift_messages = 20 }
+    local all = {}
+    for at = 1, 4 do
+      all[at] = run("pytest tests/test_export.py", "2 passed")
+    end
+    t.eq(triggers(t, all, { options = options }), {})
+    all[5] = all[1]
+    t.eq(triggers(t, all, { options = options }), { "no progress" })
+    -- Who waits for something sees it change, at last.
+    all[3] = run("pytest tests/test_export.py", "3 passed")
+    t.eq(triggers(t, all, { options = options }), {})
+  end,
+
+  -- "does it declare itself done without the deliverable"
+  test_done_without_the_deliverable = function(t)
+    t.eq(triggers(t, { "All done, the task is complete." }), { "done without the deliverable" })
+    t.eq(triggers(t, { "Die Aufgabe ist erledigt." }), { "done without the deliverable" })
+    t.eq(triggers(t, { "Not done yet, the report comes next." }, {
+      before = before({ talk.write("report.md", 5, 30), { "r", 5 } }),
+    }), {})
+    -- Who looked for it knows of it; one that a command makes is there.
+    t.eq(triggers(t, { run("python src/export.py > report.md", ""), "Done." }), {})
+  end,
+
+  --- Without a file that the intent names, nobody can tell.
+  test_done_where_no_file_is_named = function(t)
+    local messages = before()
+    messages[1][3] = "Tell me how the parser reads the monthly sales, step by step."
+    t.eq(triggers(t, { "Done: it reads them row by row." }, { before = messages }), {})
+  end,
+
+  -- "does the action match it": three in a row that nothing in the conversation explains
+  test_actions_that_nothing_explains = function(t)
+    local strange = {
+      { call = "write_file", says = "Let me build a weather widget.",
+        args = { path = "widgets/weather/forecast.html", content = "<div>" } },
+      run("npm install leaflet chartjs", "added 12 packages: leaflet chartjs"),
+      { call = "write_file", args = { path = "widgets/weather/style.css", content = "body {}" } },
+    }
+    t.eq(triggers(t, { strange[1], strange[2] }), {})
+    t.eq(triggers(t, strange), { "an action that does not match the intent" })
+    -- One that finds the way back has not forgotten.
+    t.eq(triggers(t, { strange[1], strange[2], read("src/export.py"), strange[3] }), {})
+    -- Nor has one that was told to.
+    local told = { typed = "Leave that; build a weather forecast widget with leaflet and chartjs." }
+    t.eq(triggers(t, { told, strange[1], strange[2], strange[3] }), {})
+  end,
+
+  --- Only the first messages behind a summary that was made are looked at, and drift is told once.
+  test_what_is_looked_at = function(t)
+    local asks = "Which file should I change?"
+    t.eq(triggers(t, { asks }, { compressions = 0 }), {}, "the plan came to nothing")
+    t.eq(triggers(t, { asks, asks, "All done." }), { "a clarifying question" })
+    t.eq(triggers(t, { asks }, { options = { drift_messages = 0 } }), {})
+    local _, memo = play(t, { asks })
+    t.eq(memo.drift, nil)
+  end,
+
+  --- A model may be asked first; it has the last word.
+  test_a_model_confirms = function(t)
+    local asks, options = { "Which file should I change?" }, { ask_drift = true }
+    local seen = play(t, asks, { options = options })[1]
+    t.eq(seen.ask.id, "drift")
+    t.ok(seen.ask.user:find(TASK, 1, true) and seen.ask.user:find(asks[1], 1, true), seen.ask.user)
+    local function with(reply)
+      return triggers(t, asks, { options = options, replies = { drift = reply } })
+    end
+    t.eq(with("Yes."), { "a clarifying question" })
+    t.eq(with("No, it asks for the name of a new file."), {})
+  end,
+
+  --- What is known of the conversation fits in the notes of a session.
+  test_notes_stay_small = function(t)
+    local messages = before()
+    for at = 1, 300 do
+      messages[#messages + 1] = { "a", 5, ("word" .. at .. " "):rep(3) .. ("q" .. at * 7919) }
+    end
+    local _, memo = play(t, {}, { before = messages })
+    t.ok(#ep.json.encode(memo) < 40000, #ep.json.encode(memo))
+  end,
+}

@@ -1,0 +1,85 @@
+--- When: levels and thresholds (SPEC 7.5, 7.8).
+
+local function level(t, total, limit)
+  local job = { model = { limit = limit or 10000 }, tokens = { total = total } }
+  job.used = total / job.model.limit
+  return t.hook("status", job).level
+end
+
+--- What `trigger` answers to a prompt of so many tokens under a limit of 10000.
+local function answer(t, total, more)
+  local job = { cause = "turn", model = { limit = 10000 }, tokens = { total = total } }
+  for key, value in pairs(more or {}) do
+    job[key] = value
+  end
+  job.budgets = t.hook("budgets", { model = job.model })
+  local found = t.hook("trigger", job)
+  return found and found.level or false
+end
+
+return {
+  -- "< 25 % green, < 50 % yellow, < 75 % orange, < 85 % red, else critical"
+  test_levels = function(t)
+    for total, expected in pairs({
+      [0] = "green", [2499] = "green", [2500] = "yellow", [4999] = "yellow", [5000] = "orange",
+      [7499] = "orange", [7500] = "red", [8499] = "red", [8500] = "critical", [12000] = "critical",
+    }) do
+      t.eq(level(t, total), expected, total)
+    end
+  end,
+
+  -- "over 50 %", "over 75 %", "over 85 % (hard)"
+  test_thresholds = function(t)
+    t.eq(answer(t, 5000), false)
+    t.eq(answer(t, 5001), "soft")
+    t.eq(answer(t, 7501), "soft")
+    t.eq(answer(t, 8500), "soft")
+    t.eq(answer(t, 8501), "hard")
+    t.eq(answer(t, 100, { cause = "overflow" }), "hard")
+  end,
+
+  --- The first two stages are tried again when the prompt has grown by a twentieth of the limit.
+  test_the_first_stages_rest = function(t)
+    t.eq(answer(t, 5600, { memo = { tried = 5200 } }), false)
+    t.eq(answer(t, 5700, { memo = { tried = 5200 } }), "soft")
+    t.eq(answer(t, 5100, { memo = { tried = 5200 } }), "soft")
+    t.eq(answer(t, 7600, { memo = { tried = 7550 } }), "soft")
+  end,
+
+  test_a_summary_that_brought_too_little_rests = function(t)
+    t.eq(answer(t, 7900, { stalled = 7600, memo = { tried = 7600 } }), false)
+    t.eq(answer(t, 7980, { stalled = 7600, memo = { tried = 7600 } }), "soft")
+    t.eq(answer(t, 8600, { stalled = 8550, memo = { tried = 8550 } }), false)
+    t.eq(answer(t, 9001, { stalled = 8900, memo = { tried = 8900 } }), "hard")
+    -- What stalled below was no summary.
+    t.eq(answer(t, 7600, { stalled = 7400 }), "soft")
+  end,
+
+  -- "`compress` typed in a chat"
+  test_compress_and_context_status_are_typed = function(t)
+    t.eq(answer(t, 100, { cause = "manual" }), "asked")
+    t.eq(answer(t, 100, { asked = "user" }), "asked")
+    local memo = {}
+    local function type(text)
+      return t.hook("observe", {
+        entry = { speaker = "human", role = "user", text = text },
+        model = { limit = 10000 },
+        tokens = { total = 5234 },
+        memo = memo,
+      })
+    end
+    t.eq(type("Please compress the images"), nil)
+    t.eq(answer(t, 100, { memo = memo }), false)
+    t.eq(type(" Compress\n"), nil)
+    t.eq(answer(t, 100, { memo = memo }), "asked")
+    t.eq(answer(t, 100, { memo = memo }), false)
+    t.eq(type("/context status"), { warn = "Context: 5,234/10,000  🟠 orange 52%" })
+  end,
+
+  test_the_bounds_are_shares_of_the_limit = function(t)
+    local large = t.hook("budgets", { model = { limit = 32000 } })
+    t.eq(large, { warn = 24000, soft = 16000, hard = 31000, target = 16000, reserve = 1000 })
+    local small = t.hook("budgets", { model = { limit = 4000 } })
+    t.eq({ small.hard, small.reserve }, { 3500, 500 })
+  end,
+}

@@ -1,0 +1,196 @@
+--- The stages of a plan, and the stop hooks that lead through them (SPEC 7.2 to 7.4, 7.8).
+local talk = require("tests.support.talk")
+
+--- Twelve messages after which everything is old enough, the newest of 50 tokens.
+local function newest(tokens)
+  local all = {}
+  for at = 1, 6 do
+    all[at] = { "a", tokens or 50 }
+  end
+  return all
+end
+
+local function joined(...)
+  local all = {}
+  for _, list in ipairs({ ... }) do
+    for _, message in ipairs(list) do
+      all[#all + 1] = message
+    end
+  end
+  return all
+end
+
+--- The task, a file of so many tokens that was written, and the newest messages.
+local function wrote(tokens, more, rest)
+  local task = { { "u", 50, "Please write the notes for the release." } }
+  return joined(task, { talk.write("notes.md", 60, tokens, more), { "r", 20 } }, rest or newest())
+end
+
+local TEXT = '[write_file: 900 tokens written to notes.md, 60 lines from "a line of the file";'
+  .. " succeeded. The file holds it; read it there.]"
+
+return {
+  -- "over 50 %": "arguments over 200 tokens of old write and edit calls whose content is on disk as
+  -- written become tool name, original size, path, a one-line account and the status"
+  test_persisted_inputs_are_truncated = function(t)
+    local job = talk.job(t, wrote(900), 2000, { total = 1001 })
+    local orders = t.hook("plan", job)
+    t.eq(orders.ops, {
+      { op = "replace", entry = 3, how = "truncate_input", call = 1, with = TEXT },
+    })
+    t.eq({ orders.snapshot, orders.reason }, { true, "old results and inputs were truncated" })
+    -- Not over half.
+    t.eq(talk.ops(t, talk.job(t, wrote(900), 2000, { total = 1000 })), {})
+  end,
+
+  -- "content that is not on disk is left alone"
+  test_what_is_not_on_disk_stays = function(t)
+    local more = { persisted = false }
+    t.eq(talk.ops(t, talk.job(t, wrote(900, more), 2000, { total = 1400 })), {})
+  end,
+
+  -- "arguments over 200 tokens"
+  test_small_inputs_stay = function(t)
+    t.eq(talk.ops(t, talk.job(t, wrote(200), 2000, { total = 1400 })), {})
+    t.eq(#talk.ops(t, talk.job(t, wrote(201), 2000, { total = 1400 })), 1)
+  end,
+
+  -- "old": not among the newest messages; pins stay
+  test_new_and_pinned_inputs_stay = function(t)
+    local few = { { "a", 50 }, { "a", 50 }, { "a", 50 }, { "a", 50 } }
+    t.eq(talk.ops(t, talk.job(t, wrote(900, nil, few), 2000, { total = 1400 })), {})
+    local messages = wrote(900)
+    messages[2].pinned = true
+    t.eq(talk.ops(t, talk.job(t, messages, 2000, { total = 1400 })), {})
+  end,
+
+  -- "and the status"
+  test_the_status_is_told = function(t)
+    local orders = t.hook("plan", talk.job(t, wrote(900, { ok = false }), 2000, { total = 1400 }))
+    t.ok(orders.ops[1].with:find("; no success was reported.", 1, true), orders.ops[1].with)
+  end,
+
+  --- The account is read from the call; one that cannot be made out is not invented.
+  test_an_account_of_what_cannot_be_read = function(t)
+    local messages = wrote(900)
+    messages[2].args = "no JSON"
+    local orders = t.hook("plan", talk.job(t, messages, 2000, { total = 1400 }))
+    t.ok(orders.ops[1].with:find("notes.md, as it stands there; succeeded", 1, true))
+  end,
+
+  --- A large result that stayed whole on arrival is offloaded once it is old.
+  test_old_results_are_offloaded = function(t)
+    local messages = joined({ { "u", 50, "Look at the log, please." }, { "c", 20 } },
+      { { "r", 600, ("a line of the log\n"):rep(100) } }, newest())
+    local orders = t.hook("plan", talk.job(t, messages, 2000, { total = 1100 }))
+    t.eq(#orders.ops, 1)
+    t.eq({ orders.ops[1].op, orders.ops[1].entry, orders.ops[1].how }, { "replace", 4, "offload" })
+    t.eq(talk.ops(t, talk.job(t, messages, 2800, { total = 1500 })), {}, "a quarter of 2800 is 700")
+  end,
+
+  -- "over 75 % and the first two not enough"
+  test_truncation_that_is_enough_comes_first = function(t)
+    local function ops(total)
+      return talk.ops(t, talk.job(t, wrote(900), 2000, { total = total }))
+    end
+    t.eq(ops(1600)[1][1], "replace")
+    t.eq(#ops(1600), 1)
+  end,
+
+  -- "archive the whole conversation as Markdown first, then a structured summary"; the task stays,
+  -- and so do the newest messages.
+  test_a_summary_with_an_archive_first = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 1000 }, { "a", 300 } }, newest())
+    local job = talk.job(t, messages, 2200, { workspace = true, session = "my talk/1" })
+    local ops, orders = talk.ops(t, job)
+    t.eq(orders.ops[1], { op = "export", name = "archive/my-talk-1_full.md" })
+    t.eq(ops[2], { "summarize", { 3, 4 }, 600 })
+    t.eq({ #ops, orders.snapshot, orders.reason }, { 2, true, "older messages became a summary" })
+    -- Without a workspace the journal alone has the original.
+    job = talk.job(t, messages, 2200)
+    t.eq(talk.ops(t, job), { { "summarize", { 3, 4 }, 600 } })
+    t.eq(job.memo.intent, "Please compare the two drafts of the report.")
+  end,
+
+  --- The one before goes into it; inputs that leave now are not truncated.
+  test_a_summary_takes_the_one_before_into_itself = function(t)
+    local messages = joined(
+      { { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 900, checkpoint = 1 }, { "a", 300, checkpoint = 1 } },
+      { talk.write("notes.md", 20, 300), { "r", 20 }, { "a", 1000 } }, newest())
+    local job = talk.job(t, messages, 2500, { checkpoint = 300 })
+    t.eq(talk.ops(t, job), { { "summarize", { 3, 4, 5, 6, 7 }, 750 } })
+  end,
+
+  test_a_summary_alone_is_not_written_anew = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts." } },
+      { { "a", 900, checkpoint = 1 } }, newest(20))
+    local job = talk.job(t, messages, 1000, { checkpoint = 300, total = 800 })
+    t.eq(talk.ops(t, job), {})
+  end,
+
+  -- "never lose the intent": what the person wants now stays beside what opened the conversation
+  test_the_intent_stays = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 700 }, { "u", 60, "Now write the second one anew, in English." } },
+      { { "a", 400 }, { "u", 10, "go on" }, { "a", 300 } }, newest())
+    local job = talk.job(t, messages, 2200)
+    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 6, 7 }, 540 })
+    t.eq(job.memo.intent, "Now write the second one anew, in English.")
+  end,
+
+  --- A long task is summed up, and what is kept of it is in the facts that a summary must hold.
+  test_a_long_task_is_summed_up = function(t)
+    local messages = joined({ { "u", 900, "Please compare the two drafts of the report." } },
+      { { "a", 500 } }, newest())
+    t.eq(talk.ops(t, talk.job(t, messages, 2200))[1][2], { 2, 3 })
+  end,
+
+  -- "stages 1–2 spent, intent captured, artifacts listed, else checkpoint and fresh session"
+  test_without_an_intent_a_fresh_session_is_recommended = function(t)
+    local messages = joined({ { "a", 1000 }, { "a", 400 } }, newest())
+    t.eq(talk.ops(t, talk.job(t, messages, 2200)), {
+      { "summarize", { 2, 3 }, 700 }, { "handover", {} },
+    })
+    local unnamed = wrote(400, { path = "", persisted = false }, newest(250))
+    t.eq(talk.ops(t, talk.job(t, unnamed, 2500))[2], { "handover", {} })
+  end,
+
+  -- "Over 85 % (hard): checkpoint, and recommend a fresh session"; at once, whatever else there is
+  test_over_85_percent = function(t)
+    local messages = joined(wrote(900, nil, { { "a", 500 } }), newest())
+    local ops = talk.ops(t, talk.job(t, messages, 2200, { cause = "hard", total = 1871 }))
+    t.eq(ops, { { "summarize", { 3, 4, 5 }, 649 }, { "handover", {} } })
+    ops = talk.ops(t, talk.job(t, messages, 2200, { total = 1870 }))
+    t.eq(ops[1][1], "replace")
+  end,
+
+  --- It is recommended once for each compression, however often a plan comes to nothing.
+  test_a_fresh_session_is_recommended_once = function(t)
+    local messages = joined(wrote(900, nil, { { "a", 500 } }), newest())
+    local memo = { handed = 3 }
+    local function ops(compressions)
+      local more = { cause = "hard", total = 1900, memo = memo, compressions = compressions }
+      return #talk.ops(t, talk.job(t, messages, 2200, more))
+    end
+    t.eq({ ops(3), ops(4), ops(4) }, { 1, 2, 1 })
+  end,
+
+  --- Where nothing of it is enough the kernel makes it fit.
+  test_what_is_not_enough_is_made_to_fit = function(t)
+    local messages = { { "u", 100, "Please look at this." }, { "a", 1900 } }
+    t.eq(talk.ops(t, talk.job(t, messages, 2000, { cause = "hard" })), {
+      { "fit", {} }, { "handover", {} },
+    })
+  end,
+
+  --- Who asks for a compression gets one, from the first stage that brings something.
+  test_what_is_asked_for_is_done = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 1000 }, { "a", 1000 } }, newest())
+    local job = talk.job(t, messages, 10000, { cause = "manual" })
+    job.target = 1200
+    t.eq(talk.ops(t, job)[1][1], "summarize")
+  end,
+}

@@ -1,0 +1,144 @@
+--- The structured summary, and what is made of what a model writes (SPEC 7.3, 7.9).
+local talk = require("tests.support.talk")
+
+local SECTIONS = {
+  "## Session intent", "## Artifacts", "## Key decisions", "## Progress", "## Critical facts",
+  "## Next steps", "## Recovery references",
+}
+
+--- A summary that says something under each heading but this.
+local function summary(without, said)
+  local lines = {}
+  for _, heading in ipairs(SECTIONS) do
+    lines[#lines + 1] = heading .. "\n\n" .. (heading == without and "" or said or "something")
+  end
+  return table.concat(lines, "\n\n")
+end
+
+local function verify(t, candidate, more)
+  local job = { candidate = candidate, tokens = 100, memo = { most = 400 } }
+  for key, value in pairs(more or {}) do
+    job[key] = value
+  end
+  return t.hook("verify", job)
+end
+
+return {
+  -- "session intent (critical), artifacts (name, path, status), key decisions with rationale,
+  -- progress (phase, completed, remaining), critical facts, next steps, recovery references"
+  test_what_a_model_is_asked_for = function(t)
+    local memo = {
+      intent = "Write the notes.",
+      artifacts = { { path = "docs/notes.md", status = "on disk as written" } },
+    }
+    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 300, memo = memo })
+    t.eq(prompt.sections, SECTIONS)
+    t.eq({ prompt.style, prompt.max_tokens, memo.most }, { "separate", 300, 300 })
+    for _, piece in ipairs({
+      "{conversation}", "{must_keep}", "critical and must not be lost:\nWrite the notes.\n",
+      "- docs/notes.md (on disk as written)", "no more than 300 tokens", "each with its reason",
+      "the phase of the work, what is done and what remains", "## Recovery references",
+    }) do
+      t.ok(prompt.user:find(piece, 1, true), piece)
+    end
+  end,
+
+  --- An active goal is what the session is for.
+  test_a_goal_is_the_intent = function(t)
+    local goals = { goals = { { text = "Release 2.0.", status = "active" } } }
+    local memo = { intent = "Write the notes." }
+    local prompt = t.hook("prompt", { goals = goals, memo = memo })
+    t.ok(prompt.user:find("must not be lost:\nRelease 2.0.\n", 1, true), prompt.user)
+    t.ok(prompt.user:find("Files that were written:\n- none\n", 1, true), prompt.user)
+  end,
+
+  -- "never lose the intent"
+  test_a_summary_without_the_intent_is_not_taken = function(t)
+    t.eq(verify(t, summary()), true)
+    local expected = { reject = "the intent of the session is missing" }
+    t.eq(verify(t, summary("## Session intent")), expected)
+    t.eq(verify(t, "It went well."), expected)
+  end,
+
+  -- "verify after": files and facts that are missing are added, as far as there is room
+  test_what_it_forgot_is_added = function(t)
+    local artifacts = {
+      { path = "a.md", status = "on disk as written" }, { path = "b.md", status = "changed since" },
+    }
+    local more = {
+      memo = { most = 400, artifacts = artifacts },
+      must_keep = { { text = "port 8080", found = false }, { text = "x = 1", found = true } },
+    }
+    local added = { append = "Also: b.md (changed since); port 8080" }
+    t.eq(verify(t, summary(nil, "a.md"), more), added)
+    more.tokens = 399
+    t.eq(verify(t, summary(nil, "a.md"), more), true)
+  end,
+
+  --- Each file is listed once, with what became of it last.
+  test_files_and_their_status = function(t)
+    local messages = {
+      { "u", 50, "Please write the three files." },
+      talk.write("a.md", 2, 300, { ok = false }), { "r", 20 },
+      talk.write("b.md", 2, 300), { "r", 20 },
+      talk.write("c.md", 2, 300, { persisted = false }), { "r", 20 },
+      talk.write("a.md", 2, 300), { "r", 20 },
+      { "a", 600 }, { "a", 10 }, { "a", 10 }, { "a", 10 }, { "a", 10 }, { "a", 10 }, { "a", 10 },
+    }
+    local function listed(workspace, options)
+      local more = { cause = "hard", total = 1900, workspace = workspace }
+      local job = talk.job(t, messages, 2200, more)
+      t.hook("plan", job, options)
+      local all = {}
+      for at, one in ipairs(job.memo.artifacts) do
+        all[at] = one.path .. " " .. one.status
+      end
+      return table.concat(all, ", ")
+    end
+    t.eq(listed(true), "b.md on disk as written, c.md changed since, a.md on disk as written")
+    t.eq(listed(false), "b.md written, c.md written, a.md written")
+    t.eq(listed(true, { artifacts = 1 }), "a.md on disk as written")
+  end,
+
+  -- "id, time, tokens saved"; "never assume that something is still in context"
+  test_a_summary_says_what_it_is = function(t)
+    local job = { part = "checkpoint", stored = true, now = "2026-01-02T03:04:05Z" }
+    job.memo = { saved = 1400 }
+    t.eq(t.hook("render", job).text, "[Summary {id}, 2026-01-02T03:04:05Z: {messages} messages,"
+      .. " about 1400 tokens saved; as they were said: epitome recall {id}. Never assume that"
+      .. " something is still in context: what you do not see here, look up.]")
+    job.files = true
+    t.ok(t.hook("render", job).text:find("said: .epitome/offloaded/{id}.md. Never", 1, true))
+    job.files, job.stored = false, false
+    t.ok(not t.hook("render", job).text:find("recall", 1, true), "no way back is named")
+  end,
+
+  test_what_left_names_the_way_back = function(t)
+    local pieces = { reference = "{tokens} tokens: ", stub = "[{call}: {tokens} tokens, " }
+    for part, piece in pairs(pieces) do
+      local text = t.hook("render", { part = part, stored = true }).text
+      t.ok(text:find(piece .. "epitome recall {id}]", 1, true), text)
+      text = t.hook("render", { part = part }).text
+      t.ok(text:find("left out]", 1, true) and not text:find("{id}", 1, true), text)
+    end
+    t.eq(t.hook("render", { part = "state", stored = true }).text, "[State of the work]")
+  end,
+
+  -- "also a sentence in the model's instructions"
+  test_the_rule_is_in_the_instructions = function(t)
+    local system = {
+      instructions = "Be brief.", goal = "Goal: Release.",
+      augments = { { name = "team/style", title = "Style", text = "No tabs." } },
+    }
+    local parts = t.hook("render", { part = "system", system = system }).parts
+    local said = {}
+    for at, part in ipairs(parts) do
+      said[at] = part.name .. ": " .. part.text
+    end
+    t.eq(said, {
+      "instructions: Be brief.", "goal: Goal: Release.", "team/style: ## Style\n\nNo tabs.",
+      "context: Never assume that something is still in context: what you do not see here, look"
+        .. " up.",
+    })
+  end,
+}

@@ -1,0 +1,46 @@
+--- Wording: what Epitome writes into the prompt (SPEC 7.9). Each text names the way back, where
+--- there is one; a summary, and a system prompt of Epitome's own, say what must never be assumed.
+local templates = require("templates")
+
+local wording = {}
+
+--- The way back, in words; nil where there is none.
+---@param job RenderJob
+---@return string|nil
+local function way(job)
+  if job.files then
+    return templates.fill("way-file", {})
+  end
+  return job.stored and templates.fill("way-id", {}) or nil
+end
+
+--- A system prompt: what the host says, the goal, the augments, and the rule.
+---@param makings Makings
+---@return Section[]
+local function system(makings)
+  local parts = { { name = "instructions", text = makings.instructions or "" } }
+  parts[2] = { name = "goal", text = makings.goal }
+  for _, one in ipairs(makings.augments) do
+    parts[#parts + 1] = { name = one.name, text = "## " .. one.title .. "\n\n" .. one.text }
+  end
+  parts[#parts + 1] = { name = "context", text = templates.fill("instructions", {}) }
+  return parts
+end
+
+---@param job RenderJob
+---@return Render|nil
+function wording.of(job)
+  if job.part == "system" then
+    return job.system and { parts = system(job.system) } or nil
+  end
+  local back = way(job)
+  local text = templates.fill(back and job.part or job.part .. "-bare", {
+    way = back,
+    time = job.now,
+    saved = job.memo.saved or 0,
+    instructions = templates.fill("instructions", {}),
+  })
+  return { text = text }
+end
+
+return wording
