@@ -36,9 +36,8 @@ fn dashes(line: &str) -> Option<Vec<usize>> {
     if !line.bytes().all(|byte| byte == b'-' || byte == b' ') || !line.contains("- ") {
         return None;
     }
-    let starts = line.char_indices().filter(|(at, sign)| {
-        *sign == '-' && !line[..*at].ends_with('-')
-    });
+    let starts =
+        line.char_indices().filter(|(at, sign)| *sign == '-' && !line[..*at].ends_with('-'));
     Some(starts.map(|(at, _)| at).collect())
 }
 

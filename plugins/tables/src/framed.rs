@@ -72,12 +72,8 @@ impl Frame {
     fn of(names: &str) -> Option<Self> {
         let bar = names.chars().find(|c| BARS.contains(c))?;
         let closed = names.trim_start().starts_with(bar);
-        let bars: Vec<usize> = names
-            .chars()
-            .enumerate()
-            .filter(|(_, c)| *c == bar)
-            .map(|(place, _)| place)
-            .collect();
+        let bars: Vec<usize> =
+            names.chars().enumerate().filter(|(_, c)| *c == bar).map(|(place, _)| place).collect();
         let width = if closed { bars.len().checked_sub(1)? } else { bars.len() + 1 };
         (width > 0).then_some(Self { bar, closed, width, bars })
     }
