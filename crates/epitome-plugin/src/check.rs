@@ -1,10 +1,12 @@
-//! The one door through which a host asks any plugin for a digest.
+//! The one door through which a host asks any plugin.
 //!
-//! Invariant: what comes out can stand in the place of the result: smaller than it, within the
+//! Invariant: no panic comes out, and a digest that does can stand in the place of the result: smaller than it, within the
 //! bounds of the job, and with places that are places of its text. Called by hosts.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
 
 use crate::text::outline::passages;
 use crate::{Digest, Digested, Failed, Plugin};
@@ -16,9 +18,7 @@ use crate::{Digest, Digested, Failed, Plugin};
 ///
 /// What the plugin says, or what is wrong with its answer.
 pub fn digest(plugin: &dyn Plugin, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
-    let answer = catch_unwind(AssertUnwindSafe(|| plugin.digest(job)))
-        .unwrap_or_else(|_| Err(Failed::new("it panicked").with_remedy("tell its author")))?;
-    let Some(mut digested) = answer else { return Ok(None) };
+    let Some(mut digested) = unless_it_panics(|| plugin.digest(job))? else { return Ok(None) };
     let size = job.size(&digested.text);
     if size > job.most || size >= job.size(job.text) {
         return Ok(None);
@@ -26,6 +26,26 @@ pub fn digest(plugin: &dyn Plugin, job: &Digest<'_>) -> Result<Option<Digested>,
     fits(job.text, &digested).map_err(Failed::new)?;
     digested.left = passages(job.text, digested.left.into_iter());
     Ok(Some(digested))
+}
+
+/// A plugin's answer to a hook. What it may be is known to the host alone; but here too a panic is
+/// a failure.
+///
+/// # Errors
+///
+/// What the plugin says.
+pub fn hook(
+    plugin: &dyn Plugin,
+    hook: &str,
+    job: &Value,
+    options: &Value,
+) -> Result<Option<Value>, Failed> {
+    unless_it_panics(|| plugin.hook(hook, job, options))
+}
+
+pub(crate) fn unless_it_panics<T>(ask: impl FnOnce() -> Result<T, Failed>) -> Result<T, Failed> {
+    catch_unwind(AssertUnwindSafe(ask))
+        .unwrap_or_else(|_| Err(Failed::new("it panicked").with_remedy("tell its author")))
 }
 
 /// Whether a digest says something, and places what it leaves out in the text.
@@ -75,6 +95,10 @@ mod tests {
         fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
             assert!(job.text != "panic", "as it was told");
             Ok(self.0.clone())
+        }
+
+        fn hook(&self, _: &str, _: &Value, _: &Value) -> Result<Option<Value>, Failed> {
+            panic!("as it always does")
         }
     }
 
@@ -143,5 +167,7 @@ mod tests {
         let size = |text: &str| text.len() as u64;
         let failed = super::digest(&Fixed(None), &Digest::new("panic", 2, &size)).unwrap_err();
         assert_eq!(failed.to_string(), "it panicked; tell its author");
+        let failed = super::hook(&Fixed(None), "trigger", &Value::Null, &Value::Null).unwrap_err();
+        assert_eq!(failed.cause, "it panicked");
     }
 }

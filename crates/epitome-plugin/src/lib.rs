@@ -3,7 +3,36 @@
 //! An author implements [`Plugin`] and either hands it to a host that is written in Rust, or calls
 //! [`serve`] in `main` and has a program that any host can start. [`protocol`] is what both sides
 //! say then, one JSON object per line; it has a version of its own. [`text`] is what digests are
-//! made with, [`check`] what a host asks for them through, and [`host`] runs programs.
+//! made with, [`conformance`] tries their laws, [`check`] is what a host asks through, and [`host`]
+//! runs programs.
+//!
+//! ```
+//! use epitome_plugin::{About, Digest, Digested, Failed, Plugin, serve_over};
+//!
+//! /// Keeps what a measurement comes to.
+//! struct LastLine;
+//!
+//! impl Plugin for LastLine {
+//!     fn about(&self) -> About {
+//!         About::new("last-line", "1").with_digest()
+//!     }
+//!
+//!     fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+//!         let Some((before, last)) = job.text.trim_end().rsplit_once('\n') else { return Ok(None) };
+//!         let text = format!("[… {} lines]\n{last}", before.lines().count());
+//!         let left = vec![0..before.len()];
+//!         Ok(Some(Digested { text, kind: "measurement".into(), left }))
+//!     }
+//! }
+//!
+//! // In a program of its own: fn main() -> std::io::Result<()> { epitome_plugin::serve(&LastLine) }
+//! let call = r#"{"id":1,"digest":{"text":"a\nb\nsum 9","tokens":9,"most":9,"most_bytes":9}}"#;
+//! let mut said = Vec::new();
+//! serve_over(&LastLine, call.as_bytes(), &mut said)?;
+//! let answer = r#"{"id":1,"ok":{"text":"[… 2 lines]\nsum 9","kind":"measurement","left":[[0,3]]}}"#;
+//! assert_eq!(String::from_utf8_lossy(&said).trim_end(), answer);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! Invariant: nothing here knows Epitome's nouns or its kernel. A plugin in another language needs
 //! the protocol and nothing else.

@@ -14,7 +14,7 @@ pub fn usual() -> Vec<Sample> {
     let fatal = "2024-05-01 10:07:13 FATAL worker-3 cannot open /var/lib/queue/0007: No space left";
     let failed =
         "thread 'store::tests::keeps_order' panicked at src/store.rs:88: left: 3, right: 4";
-    let hit = "src/net/retry.rs:41:    // TODO: the deadline is not honoured here";
+    let hit = "src/net/retry.rs:41:    // the deadline is not honoured here yet";
     vec![
         Sample::new("log", log(800, fatal)).of("bash", shell("journalctl -u queue")).keeping(fatal),
         Sample::new("test run", test_run(600, failed))
