@@ -1,7 +1,7 @@
 --- What is done where the stages would leave too much (SPEC 4.7, 2.12).
 ---
---- Each rung only until the prompt fits: tool results among the newest messages become digests;
---- fewer of those stay, beside checkpoints that are lowered and merged as ever; older messages of
+--- Each rung only until the prompt fits: tool results among the newest messages become digests, and
+--- what calls among them wrote to disk becomes a line; fewer of those stay, beside checkpoints that are lowered and merged as ever; older messages of
 --- people are folded; then the kernel's ladder comes down to the target, in the order of its option
 --- `compress.ladder`. A model that can hardly be relied on starts over before anybody's words are
 --- folded, where the options say so.
@@ -33,19 +33,38 @@ local function digest(job, prepared, place)
   end
 end
 
---- What the stages would do with this, and digests of results among the newest messages, the
---- oldest first.
+--- Adds what becomes of a message's calls that wrote a file, where what they wrote is on disk.
+---@param job PlanJob
+---@param prepared Prepared
+---@param place integer
+local function truncate(job, prepared, place)
+  for _, input in ipairs(job.entries.inputs[place] or {}) do
+    local with = string.format("(%d tokens, written to %s)", input.tokens, input.path)
+    local left = ep.count(with) + ep.count(input.path) + FRAME
+    if input.persisted and input.ok and input.tokens > left then
+      local op = { op = "replace", entry = place, how = "truncate_input", with = with }
+      op.call = input.call
+      prepared.ops[#prepared.ops + 1] = op
+      prepared.size = prepared.size - input.tokens + left
+    end
+  end
+end
+
+--- What the stages would do with this, and what becomes of results and written files among the
+--- newest messages, the oldest first.
 ---@param job PlanJob
 ---@param found Identified
 ---@param class Class
 ---@param reason string
 ---@return Prepared
-local function digested(job, found, class, reason)
+local function shortened(job, found, class, reason)
   local prepared = preparation.of(job, found, class)
   prepared.reason = reason
-  for _, place in ipairs(talk.places(found.newest)) do
-    if not validation.holds(job, prepared.size) then
-      digest(job, prepared, place)
+  for _, shorten in ipairs({ digest, truncate }) do
+    for _, place in ipairs(talk.places(found.newest)) do
+      if not validation.holds(job, prepared.size) then
+        shorten(job, prepared, place)
+      end
     end
   end
   return prepared
@@ -80,7 +99,7 @@ function emergency.of(job, class, size)
   local keep, found, prepared = job.opt.keep_messages, nil, nil
   repeat
     found = identification.of(job, keep, true)
-    prepared = digested(job, found, class, over)
+    prepared = shortened(job, found, class, over)
     keep = keep - 1
   until keep < 1 or validation.holds(job, prepared.size)
   if validation.holds(job, prepared.size) then

@@ -4,12 +4,26 @@
 --- headings where the class wants sections. Without a model the built-in summariser writes.
 local ageing = require("ageing")
 local classes = require("classes")
+local share = require("numbers").share
+local verbatim = require("verbatim")
 
 local summarisation = {}
 
 --- The mode where none was asked for, or one that has no text, and the one whose words are the
 --- team's.
 local USUAL, OWN = "assistant", "user"
+
+--- The most of a summary's room that is left to what has to stand word for word and is added where
+--- the model leaves it out.
+local LEFT = 0.25
+
+--- How much the model is asked for.
+---@param job PromptJob
+---@return integer
+local function room(job)
+  local size = verbatim.size(verbatim.of(job.covered, job.mode))
+  return job.max_tokens - math.min(size, share(job.max_tokens, LEFT))
+end
 
 --- What the summary dwells on.
 ---@param job PromptJob
@@ -57,7 +71,7 @@ function summarisation.prompt(job)
   return {
     style = "separate",
     system = table.concat(texts, "\n\n"),
-    user = (ep.prompt("request"):gsub("{max_tokens}", tostring(job.max_tokens))),
+    user = (ep.prompt("request"):gsub("{max_tokens}", tostring(room(job)))),
     max_tokens = job.max_tokens,
     sections = sections,
   }

@@ -95,6 +95,17 @@ function verbatim.of(covered, mode)
   return all
 end
 
+--- What these take in all, in tokens.
+---@param pieces Verbatim[]
+---@return integer
+function verbatim.size(pieces)
+  local size = 0
+  for _, one in ipairs(pieces) do
+    size = size + ep.count(one.text) + 1
+  end
+  return size
+end
+
 --- Whether a message holds something that has to stand word for word.
 ---@param text string
 ---@param speaker string

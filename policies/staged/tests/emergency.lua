@@ -23,6 +23,28 @@ return {
     t.eq(ops[2], { op = "replace", entry = 7, how = "digest", target = 750 })
   end,
 
+  -- SPEC 2.12: what calls wrote and what is on disk as written, before anything else leaves.
+  test_then_what_is_on_disk_becomes_a_line = function(t)
+    local input = { call = 2, tool = "write", path = "a.rs", tokens = 4000 }
+    input.persisted, input.ok = true, true
+    local inputs = { [6] = { input } }
+    local words = "u1000 x5000 u10 a8000 x1000"
+    local ops = orders(t, words, { inputs = inputs }).ops
+    t.eq(ops[#ops], {
+      op = "replace",
+      entry = 6,
+      how = "truncate_input",
+      call = 2,
+      with = "(4000 tokens, written to a.rs)",
+    })
+    for _, name in ipairs({ "persisted", "ok" }) do
+      input[name] = false
+      ops = orders(t, words, { inputs = inputs }).ops
+      t.ok(ops[#ops].how ~= "truncate_input", name)
+      input[name] = true
+    end
+  end,
+
   test_then_fewer_of_the_newest_messages_stay = function(t)
     local ops = orders(t, "u1000 x5000 u10 a4000 a10 a10 a4900").ops
     t.eq({ #ops, ops[1].op, ops[1].entries }, { 1, "summarize", { 3, 4, 6 } })

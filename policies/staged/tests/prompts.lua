@@ -100,6 +100,18 @@ return {
     local asked, memo = ask(t, 3)
     has(t, asked.user, { "780 tokens", "{conversation}", "{must_keep}" })
     t.eq({ asked.max_tokens, memo.most }, { 780, 780 })
+    -- What has to stand word for word has room, too, up to a quarter.
+    local line = "[DECISION] Use nom - LOCKED"
+    local function wanted(text)
+      local covered = talk.covered({ "model: " .. text })
+      return tonumber(ask(t, 3, nil, { covered = covered }).user:match("(%d+) tokens"))
+    end
+    t.eq(wanted(line), 780 - ep.count(line) - 1)
+    local lines = {}
+    for at = 1, 40 do
+      lines[at] = "[DECISION] Use library " .. at .. " - LOCKED"
+    end
+    t.eq(wanted(table.concat(lines, "\n")), 780 - 195)
   end,
 
   -- SPEC 3.7: classes 4 and 5 want sections, decisions apart.

@@ -6,6 +6,7 @@ mod again;
 mod law;
 mod offload;
 mod push;
+mod system;
 
 use std::sync::{Arc, Mutex};
 

@@ -5,9 +5,12 @@ local talk = {}
 
 talk.SYSTEM = 500
 
+--- What a test may say of some places, and the column of it.
+talk.SAID = { texts = "text", inputs = "inputs" }
+
 local COLUMNS = {
   "role", "speaker", "tokens", "sent", "exchange", "pinned", "tools", "checkpoint",
-  "text",
+  "text", "inputs",
 }
 
 --- What each message of an exchange is: its role, its speaker, whether it is of a tool, and its
@@ -41,7 +44,7 @@ function talk.columns(words)
       columns.tokens[at], columns.sent[at] = tokens, tokens
       columns.exchange[at], columns.pinned[at] = exchange, pin == "!" or kind == "s"
       columns.tools[at], columns.checkpoint[at] = message[3], 0
-      columns.text[at] = kind .. " says " .. at
+      columns.text[at], columns.inputs[at] = kind .. " says " .. at, {}
     end
   end
   return columns, total
@@ -51,21 +54,23 @@ end
 --- gives it. The window is one of class 3.
 ---@param t table
 ---@param words string
----@param more { checkpoints: integer[][]|nil, options: table|nil, texts: table|nil }|nil `texts`: what
---- is said in some places; other fields are the job's
+---@param more { checkpoints: integer[][]|nil, options: table|nil, texts: table|nil,
+--- inputs: table|nil }|nil what is said and written in some places; other fields are the job's
 ---@return table
 function talk.job(t, words, more)
   more = more or {}
   local job = { model = { size = 16384, limit = 13926 }, cause = "soft", memo = {} }
   for key, value in pairs(more) do
-    if key ~= "checkpoints" and key ~= "options" and key ~= "texts" then
+    if key ~= "checkpoints" and key ~= "options" and not talk.SAID[key] then
       job[key] = value
     end
   end
   local taken, said = 0, 0
   job.entries, said = talk.columns(words)
-  for place, text in pairs(more.texts or {}) do
-    job.entries.text[place] = text
+  for key, column in pairs(talk.SAID) do
+    for place, value in pairs(more[key] or {}) do
+      job.entries[column][place] = value
+    end
   end
   job.checkpoints = {}
   for at, one in ipairs(more.checkpoints or {}) do
