@@ -5,6 +5,8 @@ mod formats;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod input;
+#[cfg(test)]
 mod mark;
 #[cfg(test)]
 mod model;
