@@ -49,12 +49,14 @@
 --- What becomes of a tool result before it is first sent. The original is always kept.
 ---@class Arrive
 ---@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
----@field with? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, a file that holds the original; that only where `job.workspace` is true. A text that names neither id nor file gets a line behind it that does.
+---@field with? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, the job's `file`, where there is one. A text that names neither id nor file gets a line behind it that does.
 ---@field most? integer The most that a digest or a preview may take.
 
 --- A tool result that was never sent before. It is asked about once.
 ---@class ArriveJob: Common
 ---@field entry Arriving The result; `job.entry:text()` and `job.entry:head(n)` read it.
+---@field original string The id by which the result can be recalled.
+---@field file? string The file that holds the result where the answer names it; none where there is no workspace.
 
 --- A message, or the part of one that is a tool's result.
 ---@class Arriving
@@ -256,6 +258,19 @@
 ---@field role "user"|"assistant" `user` or `assistant`.
 ---@field text string What it says.
 
+--- An augment that is active.
+---@class Loaded
+---@field name string Its name: `group/name`.
+---@field title string Its title.
+---@field text string What it says.
+
+--- What there is to make a system prompt of (SPEC 4.8).
+---@class Makings
+---@field instructions? string What the host says in its own system prompt: the team's instructions. What no part says of it is put behind them.
+---@field goal string The goal that is worked at and what was decided, in a few lines; empty where there is nothing of the kind.
+---@field augments Loaded[] The augments that are active.
+---@field tools string[] The names of the tools that the request offers.
+
 --- Makes one checkpoint of several.
 ---@class Merge
 ---@field checkpoints string[] Their ids.
@@ -365,10 +380,12 @@
 ---@field text? string The text; Epitome's own where nothing is said.
 ---@field place? "front" Of `checkpoint`: where they stand; each where the last message stood that it stands for unless told otherwise.
 ---@field role? "user"|"assistant" Of `checkpoint`: who says them. The provider's rules come first: where they take no message of the assistant, it is the user, as where nothing is said.
+---@field parts? Section[] Of `system`: what it says, in this order, an empty line between two. It is asked for where a conversation is given message by message and stays as it is until the next compression. The host is warned of a part beyond what `budgets` allows as `system`.
 
 --- How a text that Epitome writes into the prompt is worded.
 ---@class RenderJob: Common
----@field part "checkpoint"|"reference"|"stub"|"state" Which.
+---@field part "checkpoint"|"reference"|"stub"|"state"|"system" Which.
+---@field system? Makings Of `system`: what there is to make it of.
 ---@field stored boolean Whether the original can be found again; if not, no way back may be named.
 ---@field files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 
@@ -398,6 +415,11 @@
 ---@class Seconded
 ---@field append? string What is added at its end.
 ---@field confidence? number How far it can be relied on, 0 to 1.
+
+--- A part of a system prompt.
+---@class Section
+---@field name string What it is called where the host is told of it.
+---@field text string What it says; a part that says nothing is left out.
 
 --- A checkpoint in the prompt.
 ---@class Standing

@@ -40,17 +40,23 @@ fn each_has_the_hooks_that_it_describes() {
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
     check("default", &["budgets", "arrive", "trigger", "plan"]);
-    check("early", &["budgets", "arrive", "trigger", "plan", "prompt", "render"]);
+    let early = ["budgets", "arrive", "trigger", "plan", "prompt", "render", "on_event"];
+    check("early", &early);
     check("none", &["arrive", "trigger"]);
     check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
-    check("staged", &["budgets", "trigger", "plan", "age", "prompt", "verify", "status"]);
+    let staged = ["budgets", "trigger", "plan", "age", "prompt", "verify", "render", "status"];
+    check("staged", &staged);
+    let tiered = [
+        "budgets", "arrive", "observe", "trigger", "plan", "prompt", "verify", "render", "status",
+    ];
+    check("tiered", &tiered);
     check("truncate", &["arrive", "trigger", "plan"]);
     check("watermark", &["arrive", "observe", "trigger", "plan"]);
 }
 
 #[test]
 fn each_passes_its_own_tests() {
-    for name in ["default", "early", "none", "ollm", "staged", "truncate", "watermark"] {
+    for name in ["default", "early", "none", "ollm", "staged", "tiered", "truncate", "watermark"] {
         let failed: Vec<_> = load(name, Json::Null)
             .run_tests()
             .into_iter()
@@ -62,7 +68,7 @@ fn each_passes_its_own_tests() {
 
 #[test]
 fn every_option_is_described() {
-    for name in ["early", "ollm", "staged", "watermark"] {
+    for name in ["early", "ollm", "staged", "tiered", "watermark"] {
         let loaded = load(name, Json::Null);
         let readme = Source::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
         for option in &loaded.declared().options {
