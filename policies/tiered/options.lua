@@ -62,6 +62,14 @@ return {
     doc = "The most of the limit that the messages take which state what the session is for; as far"
       .. " as they fit, they stay as they are.",
   },
+  summary_share = {
+    type = "number",
+    default = 0.25,
+    min = 0,
+    max = 1,
+    doc = "The least of what it stands for that a summary gets, as long as the next one is not due"
+      .. " at once.",
+  },
   summary_least = {
     type = "integer",
     default = 150,

@@ -6,7 +6,7 @@
 ---
 --- Hooks only; which stage is gone through stands in `stops.lua`, as stop hooks, what each does in
 --- the modules of this folder, what is told in `prompts`. `job.memo` holds `tried`, the size at
---- which the first two stages were tried last; `asked`, that a person typed `compress`; `handed`,
+--- which the first two stages were tried last; `whole`, that a large result stayed whole; `asked`, that a person typed `compress`; `handed`,
 --- after how many compressions a fresh session was recommended; and what `summary.lua`, `drift.lua`
 --- and `lib/stopping.lua` say that they keep there.
 local drift = require("drift")
@@ -45,6 +45,7 @@ end
 function policy.arrive(job)
   local none = {}
   local answer, said = stopping.through(stops, "arrive", job, none)
+  job.memo.whole = job.memo.whole or answer.how == "keep" or nil
   stopping.keep(job, said)
   return answer ~= none and answer or nil
 end
@@ -57,12 +58,13 @@ local function is_resting(job)
     and job.tokens.total < at * (1 + job.opt.minimum_gain)
 end
 
---- Whether the first two stages were tried not long ago.
+--- Whether the first two stages may find something: a file that holds what was written, or a result
+--- that stayed whole; and were not tried not long ago.
 ---@param job TriggerJob
-local function was_tried(job)
-  local at = job.memo.tried
-  return at ~= nil and job.tokens.total >= at
-    and job.tokens.total < at + share(job.model.limit, job.opt.retry_after)
+local function is_worth_trying(job)
+  local at, total = job.memo.tried, job.tokens.total
+  return (job.workspace or job.memo.whole == true)
+    and not (at and total >= at and total < at + share(job.model.limit, job.opt.retry_after))
 end
 
 ---@param job TriggerJob
@@ -80,7 +82,7 @@ function policy.trigger(job)
     return { level = "asked", reason = "asked for" }
   elseif levels.over(total, job, "summarize_at") and not is_resting(job) then
     return { level = "soft", reason = "three quarters of the limit are in use" }
-  elseif levels.over(total, job, "truncate_at") and not was_tried(job) then
+  elseif levels.over(total, job, "truncate_at") and is_worth_trying(job) then
     return { level = "soft", reason = "half of the limit is in use" }
   end
   return false
@@ -92,6 +94,7 @@ function policy.plan(job)
   local work = stages.begin(job)
   if stages.over(job, work, "truncate_at") and not levels.over(work.size, job, "handover_at") then
     work = stages.offload(job, work)
+    job.memo.whole = job.memo.whole and #work.steps == 0 or nil
   end
   local said
   work, said = stopping.through(stops, "plan", job, work)

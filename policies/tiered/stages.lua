@@ -106,7 +106,7 @@ function stages.summarize(job, work)
   for _, step in ipairs(work.steps) do
     size = size - (work.covers[step.place] and 0 or step.saved)
   end
-  local target = math.max(wanted - size, opt.summary_least)
+  local target = summary.target(job, wanted - size, freed, size)
   work.summarize = { op = "summarize", entries = covers, target = target }
   work.size = size + target
   work.whole = job.cause == "hard" and work.size > job.most

@@ -104,6 +104,20 @@ function summary.covers(job, room)
   return covers, freed, is_new
 end
 
+--- What it may take: the room that there is; where that is little, a share of what it stands for, as
+--- long as the next summary is not due at once.
+---@param job PlanJob
+---@param room integer
+---@param freed integer
+---@param rest integer what the prompt takes without it
+---@return integer
+function summary.target(job, room, freed, rest)
+  local opt, limit = job.opt, job.model.limit
+  local below = share(limit, opt.summarize_at) - share(limit, opt.retry_after) - rest
+  local least = math.min(share(freed, opt.summary_share), below, job.most - rest)
+  return math.max(room, least, opt.summary_least)
+end
+
 --- The files as a text, one on each line.
 ---@param list Written[]
 ---@return string

@@ -30,8 +30,8 @@ return {
 
   -- "over 50 %", "over 75 %", "over 85 % (hard)"
   test_thresholds = function(t)
-    t.eq(answer(t, 5000), false)
-    t.eq(answer(t, 5001), "soft")
+    t.eq(answer(t, 5000, { workspace = true }), false)
+    t.eq(answer(t, 5001, { workspace = true }), "soft")
     t.eq(answer(t, 7501), "soft")
     t.eq(answer(t, 8500), "soft")
     t.eq(answer(t, 8501), "hard")
@@ -40,10 +40,20 @@ return {
 
   --- The first two stages are tried again when the prompt has grown by a twentieth of the limit.
   test_the_first_stages_rest = function(t)
-    t.eq(answer(t, 5600, { memo = { tried = 5200 } }), false)
-    t.eq(answer(t, 5700, { memo = { tried = 5200 } }), "soft")
-    t.eq(answer(t, 5100, { memo = { tried = 5200 } }), "soft")
-    t.eq(answer(t, 7600, { memo = { tried = 7550 } }), "soft")
+    local function tried(total, at)
+      return answer(t, total, { workspace = true, memo = { tried = at } })
+    end
+    t.eq(tried(5600, 5200), false)
+    t.eq(tried(5700, 5200), "soft")
+    t.eq(tried(5100, 5200), "soft")
+    t.eq(tried(7600, 7550), "soft")
+  end,
+
+  --- Where nothing can be on disk, and no large result is whole, there is nothing to try.
+  test_the_first_stages_need_something = function(t)
+    t.eq(answer(t, 5001), false)
+    t.eq(answer(t, 5001, { memo = { whole = true } }), "soft")
+    t.eq(answer(t, 7501), "soft")
   end,
 
   test_a_summary_that_brought_too_little_rests = function(t)

@@ -113,6 +113,18 @@ return {
     t.eq(job.memo.intent, "Please compare the two drafts of the report.")
   end,
 
+  --- Where what stays leaves little room, a summary gets a quarter of what it stands for, up to where
+  --- the next one is due: 70 % of 2000.
+  test_a_summary_has_room = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 600 } }, { { "a", 800 } })
+    t.eq(talk.ops(t, talk.job(t, messages, 2000))[1], { "summarize", { 3 }, 150 })
+    messages[2][2], messages[3][2] = 820, 600
+    t.eq(talk.ops(t, talk.job(t, messages, 2000))[1], { "summarize", { 3 }, 205 })
+    messages[2][2], messages[3][2] = 1020, 300
+    t.eq(talk.ops(t, talk.job(t, messages, 1800))[1], { "summarize", { 3 }, 400 })
+  end,
+
   --- The one before goes into it; inputs that leave now are not truncated.
   test_a_summary_takes_the_one_before_into_itself = function(t)
     local messages = joined(
