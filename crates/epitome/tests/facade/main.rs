@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod formats;
 #[cfg(test)]
+mod front;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod input;
