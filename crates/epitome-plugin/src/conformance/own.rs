@@ -7,6 +7,8 @@ use std::collections::HashSet;
 
 use crate::text::shape;
 
+/// Begins a note.
+const OPEN: &str = "[…";
 /// Stands where a note was.
 const NOTE: char = '\u{0}';
 
@@ -40,7 +42,7 @@ pub(super) fn check(text: &str, digest: &str) -> Result<(), String> {
 fn without_notes(text: &str, digest: &str) -> Result<String, String> {
     let mut out = String::with_capacity(digest.len());
     let mut rest = digest;
-    while let Some((before, note)) = rest.split_once("[…") {
+    while let Some((before, note)) = rest.split_once(OPEN) {
         out.push_str(before);
         out.push(NOTE);
         let mut depth = 1;
@@ -50,9 +52,9 @@ fn without_notes(text: &str, digest: &str) -> Result<String, String> {
         });
         let closed = end.filter(|end| note.as_bytes()[*end] == b']');
         let Some(end) = closed else {
-            let begun = &rest[before.len()..rest.len() - note.len() + end.unwrap_or(note.len())];
-            if !text.contains(begun) {
-                return Err(format!("a note is not closed on its line: `{begun}`"));
+            if !text.contains(OPEN) {
+                let begun: String = note.chars().take(30).collect();
+                return Err(format!("a note is not closed on its line: `{OPEN}{begun}`"));
             }
             rest = note;
             continue;
@@ -97,7 +99,7 @@ mod tests {
         check("took 512 ms", "took 12 ms", false);
         check("a [x] b", "a [… see [x] again] b", true);
         check("a b", "a [… b", false);
-        check("a [… b", "a [… b", true);
+        check("a [… b", "a [… [… 3 lines]\nb", true);
         check("a b", "a [… b\n]", false);
     }
 
