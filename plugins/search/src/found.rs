@@ -112,6 +112,11 @@ fn hit(line: &str) -> Option<&str> {
         .map(|(path, _)| path)
 }
 
+/// Whether what stands behind a path is a line around a hit.
+pub(crate) fn is_beside(said: &str) -> bool {
+    numbered(said) == Some(b'-')
+}
+
 /// The sign behind the line number with which a hit begins.
 fn numbered(line: &str) -> Option<u8> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

@@ -11,7 +11,7 @@ use epitome_plugin::text::outline::{self, Cap, Item, Outline, clip, counted, pas
 use epitome_plugin::{Digest, Digested};
 use rustc_hash::FxHashMap;
 
-use crate::found::{Found, Hit};
+use crate::found::{Found, Hit, is_beside};
 
 const KIND: &str = "search";
 /// A line has at most about this many bytes.
@@ -22,9 +22,10 @@ const NAMES: usize = 8;
 const DEPTHS: [(usize, bool); 5] =
     [(usize::MAX, true), (3, true), (2, true), (1, true), (1, false)];
 
-/// Ranks: what holds others, what says something else, what says something again.
+/// Ranks: what holds others, what says something else, lines around it, what says something again.
 const HEAD: u32 = 0;
 const FIRST: u32 = 1;
+const BESIDE: u32 = 1 << 15;
 const LIKE: u32 = 1 << 16;
 
 impl<'a> Found<'a> {
@@ -56,7 +57,7 @@ impl<'a> Found<'a> {
                 let whole = text.len() == hit.len();
                 let own = items.len();
                 let like = *kinds.entry(kind::of(hit).0).or_insert(own);
-                let rank = if like == own { first(place) } else { LIKE + place as u32 };
+                let rank = if like == own { first(hit, place) } else { LIKE + place as u32 };
                 items.push(Item { text, span: span.clone(), rank, like, whole });
             }
         }
@@ -104,8 +105,9 @@ impl<'a> Found<'a> {
                     untold.extend(others.into_iter().map(|hit| hit.span.clone()));
                     for (place, hit) in told.iter().enumerate() {
                         let (said, whole) = &kinds[&hit.said];
+                        let rank = first(said, place);
                         let text = format!("{name}:{said}");
-                        push(&mut items, text.into(), hit.span.clone(), first(place), *whole);
+                        push(&mut items, text.into(), hit.span.clone(), rank, *whole);
                     }
                     let (text, rank): (Cow<'_, str>, u32) = match file.hits.len() {
                         _ if !told.is_empty() => continue,
@@ -205,9 +207,10 @@ fn folder(path: &str, depth: usize) -> &str {
 }
 
 /// The rank of a hit that says something else, by its place in its file: each file's first comes
-/// before any second.
-fn first(place: usize) -> u32 {
-    (FIRST + place as u32).min(LIKE - 1)
+/// before any second, and the lines around hits behind them all.
+fn first(hit: &str, place: usize) -> u32 {
+    let rank = if is_beside(hit) { BESIDE } else { FIRST };
+    rank + (place as u32).min(BESIDE - FIRST - 1)
 }
 
 /// A path, which may be empty, and what is in it.
