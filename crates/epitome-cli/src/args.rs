@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, goal, mcp, pin, policy, recall, replay,
-    run, scan, serve, session, snapshot, status, text, trust,
+    ab, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy, recall,
+    replay, run, scan, serve, session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -41,6 +41,7 @@ pub(crate) enum Verb {
     Unpin(pin::UnpinArgs),
     Goal(goal::Args),
     Policy(policy::Args),
+    Plugin(plugin::Args),
     Trust(trust::Args),
     Config(config::Args),
     Doctor(doctor::Args),

@@ -24,6 +24,7 @@ mod mcp;
 mod past;
 mod pin;
 mod plan;
+mod plugin;
 mod policy;
 mod proxy;
 mod recall;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Some(Verb::Unpin(args)) => pin::unpin(&args),
         Some(Verb::Goal(args)) => goal::run(&args),
         Some(Verb::Policy(args)) => policy::run(&args),
+        Some(Verb::Plugin(args)) => plugin::run(&args),
         Some(Verb::Trust(args)) => trust::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args),

@@ -1,4 +1,4 @@
-//! `epitome trust`: which folders of policies may run.
+//! `epitome trust`: which folders of policies and plugins may run.
 //!
 //! Invariant: what is recorded is what is in a folder now, in the user's own data and never in the
 //! folder; nothing of it runs here.
@@ -11,18 +11,23 @@ use serde::Serialize;
 use crate::fault::{self, Fault};
 use crate::files;
 use crate::journal;
+use crate::plugin::PLUGINS;
 use crate::policy::POLICIES;
 use crate::settings::ConfigFlags;
 use crate::table::{Column, Table, left};
 
 const COLUMNS: [Column; 2] = [left("state"), left("folder")];
 
-/// Lets the policies of a project run as they are now; an edit asks again, unless you are their
-/// author
+/// What makes a folder a policy or a plugin.
+const FILES: [&str; 2] = ["policy.lua", "plugin.toml"];
+
+/// Lets the policies and plugins of a project run as they are now; an edit asks again, unless you
+/// are their author
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome trust --list")]
 pub(crate) struct Args {
-    /// The project, a folder of policies, or a policy [default: the policies of this project]
+    /// The project, a folder of policies or plugins, or one of them [default: what came with this
+    /// project]
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
     /// Records a folder as your own: whatever stands in it runs without being asked about again
@@ -76,27 +81,33 @@ impl Args {
             let folders: Vec<_> = config.foreign().map(Path::to_owned).collect();
             return match folders.is_empty() {
                 true => Err(Fault::usage(
-                    "no policies came with this project: there is no `.epitome/policies` here or \
-                     upwards; name a folder to trust",
+                    "neither policies nor plugins came with this project: there is no \
+                     `.epitome/policies` and no `.epitome/plugins` here or upwards; name a folder \
+                     to trust",
                 )),
                 false => Ok(folders),
             };
         };
-        let below = path.join(POLICIES);
-        let folder = if below.is_dir() { below } else { path.clone() };
-        let holds = |folder: &Path| folder.join("policy.lua").is_file();
-        let shown = folder.display();
-        let within = std::fs::read_dir(&folder)
-            .map_err(|error| unreadable(&folder, &error))?
-            .filter_map(Result::ok)
-            .any(|entry| holds(&entry.path()));
-        match within || holds(&folder) {
-            true => Ok(vec![folder]),
-            false => Err(Fault::unreadable(format!(
-                "{shown}: holds no policies; expected a project with `{POLICIES}`, a folder of \
-                 policies, or a policy"
-            ))),
+        let below = [POLICIES, PLUGINS].map(|below| path.join(below));
+        let mut folders: Vec<_> = below.into_iter().filter(|below| below.is_dir()).collect();
+        if folders.is_empty() {
+            folders.push(path.clone());
         }
+        let is_one = |folder: &Path| FILES.iter().any(|file| folder.join(file).is_file());
+        for folder in &folders {
+            let within = std::fs::read_dir(folder)
+                .map_err(|error| unreadable(folder, &error))?
+                .filter_map(Result::ok)
+                .any(|entry| is_one(&entry.path()));
+            if !within && !is_one(folder) {
+                let shown = folder.display();
+                return Err(Fault::unreadable(format!(
+                    "{shown}: holds neither policies nor plugins; expected a project with \
+                     `{POLICIES}` or `{PLUGINS}`, a folder of such, or one of them"
+                )));
+            }
+        }
+        Ok(folders)
     }
 
     fn show(&self, recorded: &[Recorded]) -> Result<(), Fault> {

@@ -6,6 +6,7 @@
 mod config;
 mod journal;
 mod machine;
+mod plugins;
 mod policies;
 mod proxy;
 
@@ -34,6 +35,7 @@ const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
     config::profiles,
     config::window,
     policies::policies,
+    plugins::plugins,
     proxy::upstreams,
     proxy::stale,
     journal::files,

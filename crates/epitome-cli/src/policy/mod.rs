@@ -18,7 +18,7 @@ mod trace;
 mod watcher;
 
 pub(crate) use self::check::checked;
-pub(crate) use self::place::POLICIES;
+pub(crate) use self::place::{POLICIES, project, shown};
 
 use crate::fault::Fault;
 

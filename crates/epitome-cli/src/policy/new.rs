@@ -4,7 +4,7 @@
 
 use epitome::{Config, Origin, PolicyRef, policy_stubs};
 
-use super::place::{self, TYPES};
+use super::place::{self, POLICIES, TYPES};
 use crate::fault::{self, Fault};
 use crate::files;
 use crate::settings::ConfigFlags;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let config = args.config.load(|sources| sources)?;
     args.check(&config)?;
-    let shelf = place::policies()?;
+    let shelf = place::project(POLICIES)?;
     let folder = shelf.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         let folder = place::shown(&folder);

@@ -1,4 +1,4 @@
-//! Where the policies of a project stand.
+//! Where the policies of a project stand, and its plugins.
 //!
 //! Invariant: what is made here is found by every other verb in the same folder.
 
@@ -15,14 +15,13 @@ pub(super) const TYPES: &str = "types";
 /// What makes a folder a project's.
 const PROJECT: &str = "epitome.toml";
 
-/// The folder of the project's policies, whether or not there is one: in the nearest folder
-/// upwards that has an `epitome.toml` or policies, else in the current one.
-pub(super) fn policies() -> Result<PathBuf, Fault> {
+/// A folder of the project, whether or not there is one: in the nearest folder upwards that has an
+/// `epitome.toml` or this folder, else in the current one.
+pub(crate) fn project(below: &str) -> Result<PathBuf, Fault> {
     let here = std::env::current_dir()
         .map_err(|error| Fault::usage(format!("the current folder: {error}")))?;
-    let is_project =
-        |folder: &&Path| folder.join(PROJECT).is_file() || folder.join(POLICIES).is_dir();
-    Ok(here.ancestors().find(is_project).unwrap_or(&here).join(POLICIES))
+    let is_project = |folder: &&Path| folder.join(PROJECT).is_file() || folder.join(below).is_dir();
+    Ok(here.ancestors().find(is_project).unwrap_or(&here).join(below))
 }
 
 /// A path as people read it: from the current folder on where it stands below.

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let folder = match &args.folder {
         Some(folder) => folder.clone(),
-        None => place::policies()?.join(TYPES),
+        None => place::project(place::POLICIES)?.join(TYPES),
     };
     files::make_folder(&folder)?;
     let file = folder.join(STUBS);

@@ -100,6 +100,9 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::SnapshotError { cause } => {
             (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
         }
+        Happened::PluginError { plugin, cause, remedy } => {
+            (AnsiColor::Red, format!("plugin `{plugin}`: {}; {remedy}", on_one_line(cause)))
+        }
         Happened::WorkspaceError { cause, remedy } => {
             (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
         }
@@ -112,8 +115,9 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::ToolResultDigested { entry, tool, .. } => {
             (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
         }
-        Happened::ToolInputTruncated { entry, tool, .. } => {
-            (AnsiColor::Cyan, arrived("truncated", entry, tool, event.tokens))
+        Happened::ToolInputTruncated { entry, tool, saved } => {
+            let saved = grouped(*saved);
+            (AnsiColor::Cyan, format!("input of {tool} in {entry} truncated: {saved} tokens saved"))
         }
         Happened::DriftDetected { policy, drift, .. } => {
             let Drift { trigger, intent, action } = drift;

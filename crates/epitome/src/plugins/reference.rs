@@ -115,7 +115,7 @@ impl PluginRef {
     }
 
     /// Its file, as messages name it.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match self.folder() {
             Some(folder) => folder.join(FILE).display().to_string(),
             None => format!("{} (shipped)", self.name()),
@@ -135,7 +135,7 @@ impl PluginRef {
     }
 
     /// The code that is compiled in, where it is.
-    pub(crate) fn code(&self) -> Option<Arc<dyn Plugin>> {
+    pub fn code(&self) -> Option<Arc<dyn Plugin>> {
         match &self.placed.made_of {
             MadeOf::Code(code) => Some(Arc::clone(code)),
             MadeOf::Program { .. } => None,

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use epitome_digest_diffs::Diffs;
 use epitome_digest_html::Html;
 use epitome_digest_json::Json;
+use epitome_digest_logs::Logs;
 use epitome_digest_search::Search;
 use epitome_digest_tables::Tables;
 use epitome_plugin::Plugin;
@@ -22,6 +23,7 @@ static SHIPPED: LazyLock<Vec<(Cow<'static, str>, Arc<dyn Plugin>)>> = LazyLock::
         Arc::new(Diffs),
         Arc::new(Html),
         Arc::new(Search),
+        Arc::new(Logs),
         Arc::new(Text::default()),
     ];
     all.into_iter().map(|plugin| (plugin.about().name, plugin)).collect()

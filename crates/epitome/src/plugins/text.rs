@@ -1,7 +1,7 @@
 //! Digests of text without a shape: the lines and sentences that say most.
 //!
 //! Invariant: files that were read and code are left alone, since an edit may need every letter of
-//! them (hazard 22). The last of the shipped plugins, and the only one that needs the extractor, so
+//! them (hazard 22), and logs, whose failures are wanted word for word. The last of the shipped plugins, and the only one that needs the extractor, so
 //! it stands in the facade.
 
 use std::collections::BTreeSet;
@@ -20,6 +20,8 @@ const KIND: &str = "text";
 const LARGEST: (&str, u64) = ("largest", 400_000);
 /// From this share of the lines on that only code has, a text is code.
 const CODE: f64 = 0.3;
+/// The same for lines of logs and of test runs.
+const LOG: f64 = 0.3;
 
 /// Weighs the lines of a text.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,8 @@ impl Plugin for Text {
         let largest = job.number(LARGEST.0, LARGEST.1);
         let is_left = job.text.len() as u64 > largest
             || shape::reads_file(job)
-            || shape::is_source(job.text, CODE);
+            || shape::is_source(job.text, CODE)
+            || is_log(job.text);
         Ok(if is_left { None } else { self.weighed(job) })
     }
 }
@@ -74,6 +77,13 @@ impl Text {
         let left = outline::passages(job.text, lines.into_iter().filter(hidden));
         Some(Digested { text: head + &said, kind: KIND.into(), left })
     }
+}
+
+/// Whether a text tells of what happened line by line, so that no line that fails may be lost.
+fn is_log(text: &str) -> bool {
+    let lines = || shape::lines(text).map(|line| shape::plain(&text[line]));
+    let of_log = lines().filter(|line| shape::is_stamped(line) || shape::passes(line)).count();
+    of_log as f64 >= lines().count().max(1) as f64 * LOG
 }
 
 /// Sizes texts as a job does.

@@ -1,0 +1,238 @@
+//! `epitome plugin check`: whether plugins start, are what they say, and keep the laws of digests.
+//!
+//! Invariant: a plugin that may not run is not run to find out; one line for everything that is
+//! wrong, which says where it failed, and exit code 6.
+
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use epitome::plugin::conformance::{self, Finding, Report, Sample};
+use epitome::plugin::host::Process;
+use epitome::plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome::{Config, ConfigError, PluginRef};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::choice::{Choice, Found, none};
+use crate::fault::Fault;
+use crate::files;
+use crate::journal;
+use crate::text::{counted, on_one_line};
+
+/// The folder of a plugin's own sample texts.
+const SAMPLES: &str = "samples";
+
+/// The largest of them that is read, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// Checks plugins: whether they may run, their manifest, their hello, and digests of sample texts
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome plugin check json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    choice: Choice,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What was found of a plugin.
+#[derive(Default)]
+pub(crate) struct Checked {
+    /// Whether it was not run, since nobody trusts it.
+    pub(crate) untrusted: bool,
+    pub(crate) problems: Vec<String>,
+    /// What it wrote to its log, the newest lines.
+    log: Vec<String>,
+    /// The kinds of sample texts that it digested.
+    kinds: Vec<String>,
+    hooks: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    plugin: &'a str,
+    problems: Vec<String>,
+    log: Vec<String>,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let chosen = args.choice.find()?;
+    let mut said = Vec::new();
+    for found in &chosen.plugins {
+        let checked = tried(&chosen.config, found)?;
+        if !args.json {
+            show(&found.0, &checked, args.quiet)?;
+        }
+        let Checked { problems, log, .. } = checked;
+        said.push(Said { plugin: &found.0, problems, log });
+    }
+    if args.json {
+        journal::json(&said)?;
+    } else if said.is_empty() && !args.quiet {
+        none();
+    }
+    let wrong: Vec<_> = said.iter().filter(|one| !one.problems.is_empty()).collect();
+    match &wrong[..] {
+        [] => Ok(()),
+        [one] => Err(Fault::found(format!("`{}` cannot be used", one.plugin))),
+        _ => Err(Fault::found(format!("{} cannot be used", counted(wrong.len() as u64, "plugin")))),
+    }
+}
+
+/// What keeps a plugin from being used; its program is started for its hello and no more.
+pub(crate) fn checked(config: &Config, (_, found): &Found) -> Checked {
+    greeted(config, found, |_, _| Report::default())
+}
+
+/// The same, and what is wrong with its digests of sample texts: its own, and some that suit every
+/// plugin.
+fn tried(config: &Config, (_, found): &Found) -> Result<Checked, Fault> {
+    let folder = found.as_ref().ok().and_then(PluginRef::folder);
+    let own = folder.map_or(Ok(Vec::new()), own_samples)?;
+    Ok(greeted(config, found, |plugin, options| {
+        let others = conformance::usual().into_iter().chain(conformance::odd());
+        let set = |mut sample: Sample| {
+            sample.options = options.clone();
+            sample
+        };
+        let samples: Vec<_> = own.iter().cloned().chain(others).map(set).collect();
+        conformance::check(plugin, &samples)
+    }))
+}
+
+/// The texts in the folder of a plugin: what the tools gave that the files are called by.
+fn own_samples(folder: &Path) -> Result<Vec<Sample>, Fault> {
+    let Ok(entries) = std::fs::read_dir(folder.join(SAMPLES)) else { return Ok(Vec::new()) };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let sample = |path: &PathBuf| {
+        let no_text = |_| Fault::unreadable(format!("{}: is no text in UTF-8", path.display()));
+        let text = String::from_utf8(files::read(Some(path), MOST)?).map_err(no_text)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let tool = path.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(Sample::new(format!("{SAMPLES}/{name}"), text).of(tool.into_owned(), ""))
+    };
+    paths.iter().map(sample).collect()
+}
+
+fn greeted(
+    config: &Config,
+    found: &Result<PluginRef, ConfigError>,
+    check: impl Fn(&dyn Plugin, &Value) -> Report,
+) -> Checked {
+    let mut checked = Checked::default();
+    let plugin = match found {
+        Ok(plugin) => plugin,
+        Err(ConfigError::Invalid(problems)) => {
+            checked.problems.extend(problems.iter().map(ToString::to_string));
+            return checked;
+        }
+        Err(error) => {
+            checked.problems.push(error.to_string());
+            return checked;
+        }
+    };
+    if let Some(refusal) = config.plugin_refusal(plugin) {
+        checked.untrusted = true;
+        checked.problems.push(refusal.to_string());
+        return checked;
+    }
+    let options = Value::Object(plugin.options());
+    let report = match (plugin.code(), config.plugin_process(plugin)) {
+        (Some(code), _) => check(&*code, &options),
+        (None, Some(program)) => match program.hello() {
+            Ok(about) => {
+                checked.problems.extend(contradictions(plugin, &about));
+                let greeted = Greeted { program: &program, about };
+                let report = check(&greeted, &options);
+                checked.log = program.log();
+                report
+            }
+            Err(error) => {
+                checked.problems.push(error.to_string());
+                checked.log = program.log();
+                return checked;
+            }
+        },
+        (None, None) => Report::default(),
+    };
+    let place = plugin.place();
+    let problem = |finding: &Finding| format!("{place}: {finding}");
+    checked.problems.extend(report.findings.iter().map(problem));
+    checked.kinds = report.made.into_iter().map(|made| made.kind).collect();
+    checked.kinds.sort();
+    checked.kinds.dedup();
+    checked.hooks = plugin.about().hooks.into_iter().map(Into::into).collect();
+    checked
+}
+
+/// In what a program's hello is not what its manifest says.
+fn contradictions(plugin: &PluginRef, hello: &About) -> Vec<String> {
+    let (place, said) = (plugin.place(), plugin.about());
+    let mut wrong = Vec::new();
+    if hello.name != said.name {
+        let (name, folder) = (&hello.name, &said.name);
+        wrong.push(format!(
+            "{place}: hello: its name is `{name}`; expected `{folder}`, its folder's"
+        ));
+    }
+    if said.digest && !hello.digest {
+        wrong.push(format!("{place}: hello: names no feature \"digest\", which `provides` does"));
+    }
+    let missing = said.hooks.iter().filter(|hook| !hello.hooks.contains(hook));
+    wrong.extend(missing.map(|hook| {
+        format!("{place}: hello: does not name the hook `{hook}`, which `hooks` does")
+    }));
+    wrong
+}
+
+/// A program that said hello.
+struct Greeted<'a> {
+    program: &'a Process,
+    about: About,
+}
+
+impl Plugin for Greeted<'_> {
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        self.program.digest(job)
+    }
+
+    fn hook(&self, hook: &str, job: &Value, options: &Value) -> Result<Option<Value>, Failed> {
+        self.program.hook(hook, job, options)
+    }
+}
+
+fn show(name: &str, checked: &Checked, quiet: bool) -> Result<(), Fault> {
+    let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
+    files::to_stdout(|out| {
+        let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
+        for problem in &checked.problems {
+            writeln!(out, "{fail}fail{fail:#}  {name:9} {}", on_one_line(problem))?;
+        }
+        if !checked.problems.is_empty() {
+            return checked
+                .log
+                .iter()
+                .try_for_each(|line| writeln!(out, "log   {name:9} {}", on_one_line(line)));
+        }
+        if quiet {
+            return Ok(());
+        }
+        let mut does: Vec<_> = checked.hooks.iter().map(|hook| format!("hook {hook}")).collect();
+        match &checked.kinds[..] {
+            [] if does.is_empty() => does.push("digests none of the sample texts".to_owned()),
+            [] => {}
+            kinds => does.insert(0, format!("digests {}", kinds.join(", "))),
+        }
+        writeln!(out, "{ok}ok{ok:#}    {name:9} {}", does.join("; "))
+    })
+}

@@ -1,0 +1,119 @@
+//! `epitome plugin list`: every plugin there is, from where, what it provides, and whether it may
+//! run.
+//!
+//! Invariant: nothing is started; a plugin that cannot be used is listed all the same, with the way
+//! to find out why.
+
+use std::path::PathBuf;
+
+use epitome::{Config, Origin};
+use serde::Serialize;
+
+use super::choice::Found;
+use crate::fault::Fault;
+use crate::files;
+use crate::journal;
+use crate::settings::ConfigFlags;
+use crate::table::{Column, Table, left};
+use crate::text::plain;
+
+const COLUMNS: [Column; 5] =
+    [left("plugin"), left("from"), left("provides"), left("trusted"), left("doc").least(12)];
+
+/// Lists the plugins that profiles may name, for digests or among their policies
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome plugin list")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A plugin, as it is listed.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    /// None where its manifest cannot be read.
+    from: Option<Origin>,
+    folder: Option<PathBuf>,
+    digest: bool,
+    hooks: Vec<String>,
+    trusted: bool,
+    doc: String,
+    /// Variables of the environment that it asks for, and those of them that it gets.
+    asks_for: Vec<String>,
+    granted: Vec<String>,
+    /// Why it cannot be used.
+    problem: Option<String>,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.config.load(|sources| sources)?;
+    let mut listed: Vec<_> = config.plugins().into_iter().map(|one| of(&config, one)).collect();
+    listed.sort_by(|one, other| (one.from, &one.name).cmp(&(other.from, &other.name)));
+    if args.json { journal::json(&listed) } else { words(&listed) }
+}
+
+fn of(config: &Config, (name, found): Found) -> Listed {
+    let plugin = match found {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            return Listed {
+                name,
+                from: None,
+                folder: None,
+                digest: false,
+                hooks: Vec::new(),
+                trusted: false,
+                doc: String::new(),
+                asks_for: Vec::new(),
+                granted: Vec::new(),
+                problem: Some(error.to_string()),
+            };
+        }
+    };
+    let about = plugin.about();
+    let refusal = config.plugin_refusal(&plugin);
+    let asks_for = plugin.asks_for().to_vec();
+    let granted = config.granted(&name);
+    Listed {
+        from: Some(plugin.origin()),
+        folder: plugin.folder().map(Into::into),
+        digest: about.digest,
+        hooks: about.hooks.into_iter().map(Into::into).collect(),
+        trusted: refusal.is_none(),
+        doc: about.doc.into(),
+        granted: asks_for.iter().filter(|name| granted.contains(name)).cloned().collect(),
+        asks_for,
+        problem: refusal.map(|refusal| refusal.to_string()),
+        name,
+    }
+}
+
+impl Listed {
+    fn provides(&self) -> String {
+        let digest = self.digest.then(|| "digest".to_owned());
+        digest.into_iter().chain(self.hooks.iter().cloned()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn words(&self) -> String {
+        match (&self.problem, self.from) {
+            (None, _) => self.doc.clone(),
+            (_, None) => format!("(cannot be used: `epitome plugin check {}`)", self.name),
+            _ => "(does not run before `epitome trust`)".to_owned(),
+        }
+    }
+}
+
+fn words(listed: &[Listed]) -> Result<(), Fault> {
+    let row = |one: &Listed| {
+        let trusted = if one.trusted { "yes" } else { "no" };
+        let from = one.from.map(|from| from.to_string()).unwrap_or_default();
+        vec![one.name.clone(), from, plain(&one.provides()), trusted.into(), plain(&one.words())]
+    };
+    let rows: Vec<_> = listed.iter().map(row).collect();
+    files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+}

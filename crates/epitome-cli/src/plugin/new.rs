@@ -1,0 +1,141 @@
+//! `epitome plugin new`: a plugin that passes its check at once and says where to go on.
+//!
+//! Invariant: no file that is there is replaced. Only the new folder is recorded as the user's own.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use epitome::plugin::conformance::is_name;
+use epitome::{Config, Origin};
+
+use super::PLUGINS;
+use crate::fault::{self, Fault};
+use crate::files;
+use crate::policy::{project, shown};
+use crate::settings::ConfigFlags;
+
+/// A file of a new plugin: path and text, in which `NAME` is filled in.
+type Template = (&'static str, &'static str);
+
+/// A text that the new plugin digests; its name is the tool's.
+const SAMPLE: Template = ("samples/NAME.txt", include_str!("template/sample.txt"));
+
+const PYTHON: [Template; 3] = [
+    ("plugin.toml", include_str!("template/python/plugin.toml")),
+    ("plugin.py", include_str!("template/python/plugin.py")),
+    SAMPLE,
+];
+
+const RUST: [Template; 5] = [
+    ("plugin.toml", include_str!("template/rust/plugin.toml")),
+    ("Cargo.toml", include_str!("template/rust/manifest.toml")),
+    ("src/main.rs", include_str!("template/rust/main.rs")),
+    (".gitignore", "/target\n"),
+    SAMPLE,
+];
+
+/// Where what plugins in Rust are written with stands, on the machine that built the program.
+const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../epitome-plugin");
+
+/// Makes a plugin of your own in `.epitome/plugins` of the project
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome plugin new tickets")]
+pub(crate) struct Args {
+    /// Its name, by which profiles ask it: small letters, digits and `-`
+    name: String,
+    /// The language that it is written in
+    #[arg(long, value_name = "LANGUAGE", default_value = "python")]
+    lang: Lang,
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The languages that there is a beginning for; any other speaks the protocol as well.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Lang {
+    Python,
+    Rust,
+}
+
+/// Runs the errand.
+pub(super) fn run(args: &Args) -> Result<(), Fault> {
+    let config = args.config.load(|sources| sources)?;
+    args.check(&config)?;
+    let folder = project(PLUGINS)?.join(&args.name);
+    if folder.symlink_metadata().is_ok() {
+        let folder = shown(&folder);
+        return Err(Fault::usage(format!("{folder}: is there already; choose another name")));
+    }
+    for (path, text) in args.files() {
+        let path = folder.join(path.replace("NAME", &args.name));
+        files::make_folder(path.parent().unwrap_or(&folder))?;
+        files::write(&path, text.replace("NAME", &args.name).replace("SDK", SDK).as_bytes())?;
+    }
+    match config.trust().map(|trust| trust.own(&folder)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => {
+            return Err(Fault::usage(format!("what is trusted cannot be recorded: {error}")));
+        }
+        None => {
+            fault::warn("no home folder to record in that the plugin is yours; it will not run")
+        }
+    }
+    if args.lang == Lang::Rust && !Path::new(SDK).is_dir() {
+        fault::warn(&format!("{SDK} is not there; name its folder in the plugin's Cargo.toml"));
+    }
+    if args.quiet { Ok(()) } else { args.tell(&shown(&folder)) }
+}
+
+impl Args {
+    fn files(&self) -> &'static [Template] {
+        match self.lang {
+            Lang::Python => &PYTHON,
+            Lang::Rust => &RUST,
+        }
+    }
+
+    /// Whether a plugin may be made.
+    fn check(&self, config: &Config) -> Result<(), Fault> {
+        let name = &self.name;
+        if !is_name(name) {
+            return Err(Fault::usage(format!(
+                "`{name}` is no name of a plugin; expected small letters, digits and `-`, a letter \
+                 first"
+            )));
+        }
+        let known = config.plugins().into_iter().find(|(known, _)| known == name);
+        if known.is_some_and(|(_, it)| it.is_ok_and(|it| it.origin() == Origin::Shipped)) {
+            return Err(Fault::usage(format!(
+                "`{name}` is a shipped plugin, which one of yours would hide; choose another name"
+            )));
+        }
+        if config.policies().iter().any(|policy| policy.name() == name) {
+            return Err(Fault::usage(format!(
+                "`{name}` is a policy, whose options have the same key; choose another name"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What was made, and how to go on.
+    fn tell(&self, folder: &str) -> Result<(), Fault> {
+        let Self { name, lang, .. } = self;
+        let program = if *lang == Lang::Python { "plugin.py  " } else { "src/main.rs" };
+        files::to_stdout(|out| {
+            writeln!(out, "{folder}/plugin.toml   what it is and what it provides")?;
+            writeln!(out, "{folder}/{program}   what it does: change a line")?;
+            writeln!(out, "{folder}/samples/{name}.txt   what it is checked by")?;
+            writeln!(out, "\nIt digests what the tool `{name}` gives. Then:")?;
+            if *lang == Lang::Rust {
+                writeln!(out, "  cargo build --release --manifest-path {folder}/Cargo.toml")?;
+            }
+            writeln!(out, "  epitome plugin check {name}")?;
+            writeln!(out, "\nA profile asks it where its epitome.toml says so:")?;
+            writeln!(out, "  [profile.default]")?;
+            writeln!(out, "  digest_tools.{name} = [\"{name}\"]")
+        })
+    }
+}
