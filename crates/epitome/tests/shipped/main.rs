@@ -11,6 +11,8 @@ mod ollm;
 #[cfg(test)]
 mod staged;
 #[cfg(test)]
+mod system;
+#[cfg(test)]
 mod tenfold;
 #[cfg(test)]
 mod watermark;
