@@ -32,6 +32,24 @@ fn recorded_lines_are_read_and_written_as_they_were() {
 }
 
 #[test]
+fn the_lines_that_authors_are_shown_are_lines_of_the_protocol() {
+    let shown = include_str!("../../../plugins/README.md");
+    let shown = shown.split("```json lines\n").nth(1).and_then(|rest| rest.split("```").next());
+    let lines: Vec<&str> = shown.unwrap().lines().collect();
+    for pair in lines.chunks(2) {
+        let asked: Asked = serde_json::from_str(pair[0]).unwrap();
+        assert!(!matches!(asked, Asked::Unknown { .. }), "{}", pair[0]);
+        let said: Said = serde_json::from_str(pair[1]).unwrap();
+        if let (Asked::Digest { digest, .. }, Said::Done { ok, .. }) = (asked, said) {
+            let answer: Option<DigestAnswer> = serde_json::from_value(ok).unwrap();
+            let left = answer.and_then(|answer| answer.left).unwrap_or_default();
+            assert!(left.iter().all(|[start, end]| digest.text.get(*start..*end).is_some()));
+        }
+    }
+    assert_eq!(lines.len(), 8);
+}
+
+#[test]
 fn fields_that_nobody_knows_are_passed_over_and_others_have_defaults() {
     let hello = r#"{"hello":{"protocol":1,"name":"a","version":"1","mood":"good"},"more":1}"#;
     let Said::Hello { hello } = serde_json::from_str(hello).unwrap() else { panic!("{hello}") };
