@@ -70,7 +70,7 @@ const FAULTS: &[&str] = &[
     "environment",
     "none",
 ];
-const ENDLESS: &[&str] = &["hang", "flood-of-logs"];
+const ENDLESS: &[&str] = &["hang", "flood-of-logs", "escape"];
 
 #[test]
 fn every_fault_is_told_and_none_takes_longer_than_its_deadline() {

@@ -13,10 +13,11 @@ mod samples;
 use std::borrow::Cow;
 use std::fmt;
 
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 pub use self::samples::{odd, usual};
-use crate::text::shape;
+use crate::text::{kind, shape};
 use crate::{About, Digest, Plugin, check};
 
 /// Digests are asked for that take a half, a fifth and a twentieth.
@@ -175,15 +176,17 @@ fn trial(plugin: &dyn Plugin, sample: &Sample, part: u64, report: &mut Report) {
     }
 }
 
-/// What the digest has to hold: what the sample says, and of logs and test runs every line that
-/// tells of a failure.
+/// What the digest has to hold: what the sample says, and of logs and test runs each line that tells
+/// of a failure and is the first of its kind.
 fn musts(sample: &Sample) -> Vec<Cow<'_, str>> {
     let mut out: Vec<Cow<'_, str>> = sample.keeps.iter().map(|keep| keep.into()).collect();
     let lines: Vec<Cow<'_, str>> =
         shape::lines(&sample.text).map(|line| shape::plain(&sample.text[line])).collect();
     let stamped = lines.iter().filter(|line| shape::is_stamped(line)).count();
     if !lines.is_empty() && stamped as f64 >= lines.len() as f64 * STAMPED {
-        out.extend(lines.into_iter().filter(|line| shape::fails(line)));
+        let mut kinds = FxHashSet::default();
+        let first = |line: &Cow<'_, str>| shape::fails(line) && kinds.insert(kind::of(line).0);
+        out.extend(lines.into_iter().filter(first));
     }
     out
 }

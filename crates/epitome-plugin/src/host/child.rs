@@ -22,8 +22,9 @@ const WAITING: usize = 2;
 /// Lines of the log that are remembered, and bytes of each.
 const LOG: usize = 50;
 const LOG_LINE: usize = 4096;
-/// How long the end of a log is waited for once the program is gone.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the end of a log is waited for once the program is gone: what it started may hold the
+/// log open where it left the group.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a program wrote to standard error, the newest lines.
 pub(super) type Log = Arc<Mutex<VecDeque<String>>>;

@@ -59,8 +59,8 @@ const VALUES: &[&str] = &["const", "let", "static", "type", "using", "val", "var
 /// Words that a call or a signature does not begin with.
 const CONTROL: &[&str] = &[
     "assert", "await", "case", "catch", "do", "elif", "else", "except", "for", "foreach", "if",
-    "lock", "loop", "match", "new", "print", "raise", "return", "switch", "throw", "try", "while",
-    "with", "yield",
+    "let", "lock", "loop", "match", "new", "print", "raise", "return", "switch", "throw", "try",
+    "while", "with", "yield",
 ];
 /// Words that tell of something unfinished, or of the end of a program.
 const ODD: &[&str] = &[
@@ -239,6 +239,7 @@ mod tests {
             "print(\"def x\")",
             "    const x = 3;",
             "    catch (Exception e) {",
+            "    let Some(count) = (1..most).last() else {",
             "    names.push(name(",
             "// fn old() {",
             "",

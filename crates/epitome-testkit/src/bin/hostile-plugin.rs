@@ -76,6 +76,15 @@ fn answer(fault: &str, id: u64, files: &[String]) {
             }
             said(id, &format!(r#"{{"text":"{}","kind":"x"}}"#, number.trim()));
         }
+        // Is gone itself, but leaves its pipes to what nobody can find.
+        "escape" => {
+            let mut sleeper = Command::new("sleep");
+            sleeper.arg("20");
+            #[cfg(unix)]
+            std::os::unix::process::CommandExt::process_group(&mut sleeper, 0);
+            sleeper.spawn().ok();
+            std::process::exit(0);
+        }
         // The first that makes the file.
         "late-once"
             if files.first().is_some_and(|flag| {
