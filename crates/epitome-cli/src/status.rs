@@ -5,11 +5,12 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use epitome::types::hook;
 use epitome::{Level, Saved, Status, ToolMarks, Watermark};
 use serde::Serialize;
 
 use crate::bar::Bar;
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::journal::{self, Journal, JournalFlags};
 use crate::table::{Column, Table, left, output_width, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
@@ -56,6 +57,9 @@ struct Told {
     at: String,
     #[serde(flatten)]
     status: Status,
+    /// What the profile's policies say; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<hook::Status>,
 }
 
 /// Runs the verb.
@@ -65,7 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     match &args.session {
         Some(name) => {
             let status = journal.keeper.status(Some(name)).map_err(Fault::of)?;
-            let told = Told { at, status };
+            let said = said(&journal, name, &at);
+            let told = Told { at, status, said };
             if args.journal.json {
                 return journal::json(&told);
             }
@@ -74,12 +79,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         None => {
             let all = all(&journal, args.limit)?;
             if args.journal.json {
-                let told = all.into_iter().map(|status| Told { at: at.clone(), status });
+                let told =
+                    all.into_iter().map(|status| Told { at: at.clone(), status, said: None });
                 return journal::json(&told.collect::<Vec<_>>());
             }
             files::to_stdout(|out| overview(out, &all))
         }
     }
+}
+
+/// What the policies say; where they cannot be asked, the rest is told all the same.
+fn said(journal: &Journal, name: &str, at: &str) -> Option<hook::Status> {
+    journal.keeper.report(Some(name), at).unwrap_or_else(|error| {
+        fault::note(&format!("the policies of the profile say nothing: {error}"));
+        None
+    })
 }
 
 fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
@@ -147,7 +161,7 @@ fn counted_by_provider(status: &Status) -> String {
 }
 
 fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
-    let Told { at, status } = told;
+    let Told { at, status, said } = told;
     let bold = Style::new().bold();
     writeln!(out, "{bold}{}{bold:#}  {}", plain(&status.session), plain(&status.title))?;
     let color = color(status.level);
@@ -178,6 +192,9 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     if let Some(asked) = &status.asked {
         line("asked", format!("{}: the next request looks at it", plain(asked)))?;
     }
+    if let Some(text) = said.as_ref().and_then(|said| said.text.as_deref()) {
+        line("policies", plain(text))?;
+    }
     let redo = format!("epitome session redo{flag}");
     let advice = status.recommendation.replace("epitome session redo", &redo);
     let advice = format!("  {:12} {advice}", "advice");
@@ -186,7 +203,12 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
         past::write(out, &status.history, status.in_force.as_deref())?;
     }
-    marks(out, &status.marks)
+    marks(out, &status.marks)?;
+    if let Some(report) = said.as_ref().and_then(|said| said.report.as_deref()) {
+        writeln!(out)?;
+        report.trim().lines().try_for_each(|line| writeln!(out, "{}", plain(line)))?;
+    }
+    Ok(())
 }
 
 fn saved(saved: Saved) -> String {

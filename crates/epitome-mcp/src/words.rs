@@ -74,6 +74,7 @@ impl Words for Standing {
             let at = mark.entry.as_deref().unwrap_or("a message that is not here any more");
             format!("watermark: {at}, {} blocks, {} tokens saved", mark.blocks, mark.saved)
         }));
+        lines.extend(self.report.iter().map(|report| format!("\n{}", report.trim())));
         lines.join("\n")
     }
 }

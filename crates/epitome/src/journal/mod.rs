@@ -16,6 +16,7 @@ mod marks;
 mod names;
 mod pins;
 mod recall;
+mod report;
 mod snapshots;
 mod status;
 

@@ -44,6 +44,9 @@ pub struct Standing {
     pub watermark: Option<Watermark>,
     /// What to do.
     pub advice: String,
+    /// More, as the profile's policies report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
 }
 
 impl Levers {
@@ -74,6 +77,17 @@ impl Levers {
             asked: pending(&acts).map(str::to_owned),
             watermark: Watermark::of(&acts, history.keys()),
             advice: status.recommendation,
+            report: self.report(&info.name),
         })
+    }
+    /// What the policies report; nothing where they cannot be asked.
+    fn report(&self, session: &str) -> Option<String> {
+        match self.keeper.report(Some(session), &(self.clock)()) {
+            Ok(said) => said.and_then(|said| said.report),
+            Err(error) => {
+                tracing::warn!(%error, "the profile's policies report nothing");
+                None
+            }
+        }
     }
 }

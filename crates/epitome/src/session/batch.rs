@@ -84,7 +84,9 @@ impl Session {
             let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
             let bytes = (source.format, source.message(id.index()));
             let names = (key, incoming.chains[id.index()]);
-            let placed = Entry { id, ..entry.clone() };
+            // What tells no time of its own came with this request.
+            let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
+            let placed = Entry { id, at, ..entry.clone() };
             said(bytes, &placed, names, tail.tokens.entry(entry.id) + saved, &self.redaction)
         });
         Batch {

@@ -1,10 +1,14 @@
-//! Which calls wrote what is still on disk as they wrote it (SPEC 7.2).
+//! Arguments of calls that wrote files (SPEC 7.2): what of it is still on disk as it was written, and
+//! what a plan truncates.
 //!
 //! Invariant: what cannot be looked at is not on disk. Asked only where a plan is made.
 
 use epitome_extract::ledger::{Written, is_on_disk, written};
-use epitome_kernel::{Thread, Workspace};
+use epitome_kernel::{Sizes, Thread, Workspace};
 use epitome_types::hook::Columns;
+use epitome_types::{Body, Happened, How, Op, Plan};
+
+use crate::planning::Planning;
 
 /// Asks the workspace of each call that wrote files, succeeded, and is still sent whole.
 pub(crate) fn look_up(columns: &mut Columns, thread: &Thread, workspace: &dyn Workspace) {
@@ -19,4 +23,31 @@ pub(crate) fn look_up(columns: &mut Columns, thread: &Thread, workspace: &dyn Wo
             input.persisted = call.is_some_and(|call| is_on_disk(&written(call), holds));
         }
     }
+}
+
+/// What a plan truncates that was not truncated before.
+pub(crate) fn truncated(
+    plan: &Plan,
+    planning: &Planning<'_, '_>,
+    tokens: &Sizes<'_>,
+) -> Vec<Happened> {
+    let cuts = |op: &Op| match op {
+        Op::Replace { part, how: How::TruncateInput, .. } => Some(*part),
+        _ => None,
+    };
+    let before: Vec<_> = planning.standing.ops.iter().filter_map(cuts).collect();
+    let news = plan.ops.iter().filter_map(|op| match op {
+        Op::Replace { with, .. } => Some((cuts(op).filter(|part| !before.contains(part))?, with)),
+        _ => None,
+    });
+    let thread = planning.thread;
+    let told = news.map(|(part, with)| {
+        let tool = match thread.part(part).map(|part| &part.body) {
+            Some(Body::Call(call)) => call.tool.clone(),
+            _ => String::new(),
+        };
+        let saved = tokens.part(part).saturating_sub(tokens.rewritten(thread, part, with));
+        Happened::ToolInputTruncated { entry: part.entry.to_string(), tool, saved }
+    });
+    told.collect()
 }

@@ -11,6 +11,7 @@ mod batch;
 mod clock;
 mod compress;
 mod doors;
+mod due;
 mod events;
 mod export;
 mod ground;

@@ -3,6 +3,7 @@
 
 mod acts;
 mod again;
+mod asides;
 mod law;
 mod offload;
 mod push;

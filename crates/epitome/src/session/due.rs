@@ -1,0 +1,105 @@
+//! Whether a compression is due.
+//!
+//! Invariant: the policies say, but for what the window forces and the user asks for. What somebody
+//! asked for is looked at once. Called by the turn.
+
+use epitome_types::hook::{Occasion, Strength, Trigger, TriggerJob};
+use epitome_types::{Act, By, Cause, Happened, Role};
+
+use super::Session;
+use super::compress::Brief;
+use super::events::Events;
+use super::ground::Ground;
+use super::state::State;
+use crate::facts::answered;
+
+/// Who asks where the user does.
+const USER: &str = "user";
+
+/// A compression that is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    pub(super) cause: Cause,
+    /// The size to come to, in tokens.
+    pub(super) target: u64,
+    /// Whether the window forces it, whoever else wants it.
+    pub(super) forced: bool,
+    /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
+    pub(super) holds: bool,
+}
+
+impl Due {
+    /// The sizes that the kernel's own way tries to come to, the most wanted first.
+    pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
+        let further = [self.target.midpoint(hard), hard, limit];
+        [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
+    }
+}
+
+impl Session {
+    /// Whether a compression is due, as the policies and the bounds say.
+    pub(crate) async fn due(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Option<Due> {
+        if ground.source.scan.continued {
+            // What it stands for is kept by the provider.
+            return None;
+        }
+        let ([_, size], new) = (ground.size(), ground.tail.from(ground.incoming.sent));
+        let acts = state.acts.as_ref();
+        let pending = acts.and_then(|acts| acts.asked.clone());
+        let is_pending = pending.is_some();
+        let asked = self.asked.then(|| USER.to_owned()).or(pending);
+        let manual = asked.is_some().then_some(Cause::Manual);
+        let prices = self.settings.profile.cache_prices();
+        let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
+        let mut job = TriggerJob {
+            common: brief.common.clone(),
+            cause: match self.told.refused {
+                Some(_) => Occasion::Overflow,
+                None if asked.is_some() => Occasion::Manual,
+                None => Occasion::Turn,
+            },
+            replied: new.iter().any(|entry| entry.role == Role::Assistant),
+            floor: ground.floor(),
+            budgets: brief.budgets.clone(),
+            cache,
+            stalled: state.meter.stalled_at(),
+            answered: answered(&ground.tail.thread, new),
+            mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
+            asked,
+        };
+        let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
+        if is_pending {
+            let by = By::Policy(brief.council.chain.winner("trigger").unwrap_or_default());
+            state.doing.push((Act::Met, by));
+        }
+        let (cause, target) = match said {
+            Some(Trigger::Compress(due)) => {
+                let cause = match due.level {
+                    Strength::Soft => Cause::Soft,
+                    Strength::Hard => Cause::Hard,
+                    Strength::Asked => Cause::Manual,
+                };
+                (Some(cause), due.target)
+            }
+            Some(Trigger::Pass(passed)) => {
+                events.add([size, size], Happened::CompressionSkipped { reason: passed.skip });
+                (None, None)
+            }
+            Some(Trigger::Wait(_)) | None => (None, None),
+        };
+        let forced = (size > brief.held.hard).then_some(Cause::Hard);
+        let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
+        let by_user = job.asked.as_deref() == Some(USER);
+        let due = |cause| {
+            let forced = forced.is_some() || cause == Cause::Hard;
+            Due { cause, target, forced, holds: !forced && !by_user }
+        };
+        cause.max(forced).max(manual).map(due)
+    }
+}

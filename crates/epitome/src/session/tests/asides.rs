@@ -1,0 +1,424 @@
+//! What policies do beside changing the prompt: files, drift and what is brought back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use epitome_kernel::{Answer, Job, Opinion, Policy, Rest, Workspace};
+use epitome_types::hook::{
+    Arrive, Drift, Due, Export, Fit, Handover, Noted, Observe, Order, Orders, Stop, Strength,
+    Trigger, Way,
+};
+use epitome_types::{By, Stage};
+use epitome_workspace::Folder;
+use serde_json::json;
+
+use super::*;
+use crate::Redaction;
+use crate::session::remove_offloaded;
+
+/// Answers what a function says.
+struct Says<F>(F);
+
+impl<F> Policy for Says<F>
+where
+    F: Fn(&Job<'_>) -> Option<Answer> + Send + Sync,
+{
+    fn name(&self) -> &str {
+        "says"
+    }
+
+    fn answer(&self, job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+        Ok((self.0)(job))
+    }
+}
+
+/// A session in a folder, or in none, whose policy answers what a function says.
+fn with(
+    journal: &Arc<Memory>,
+    folder: Option<&Path>,
+    says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
+) -> Session {
+    let mut profile = Profile::default();
+    profile.redaction = Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
+    let mut builder = builder.window(Window::Limit(4000)).clock(|| AT.to_owned());
+    if let Some(folder) = folder {
+        builder = builder.workspace(Folder::new(folder));
+    }
+    builder.policy(Says(says)).session(journal.clone(), Some("a"))
+}
+
+fn said(role: &str, text: &str) -> String {
+    json!({"role": role, "content": text}).to_string()
+}
+
+/// A call and what it returned.
+fn called(id: &str, tool: &str, arguments: serde_json::Value, result: &str) -> [String; 2] {
+    let function = json!({"name": tool, "arguments": arguments.to_string()});
+    let call = json!({"id": id, "type": "function", "function": function});
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": id, "content": result});
+    [call.to_string(), result.to_string()]
+}
+
+/// A conversation of so many turns.
+fn talk(turns: usize) -> Vec<String> {
+    let mut messages = vec![said("system", "Be brief."), said("user", "Mend the parser, sk-abc.")];
+    for turn in 0..turns {
+        messages.push(said("assistant", &format!("Step {turn} of the parser is done. {turn}")));
+        messages.push(said("user", &format!("Go on with part {turn}. {}", "word ".repeat(20))));
+    }
+    messages
+}
+
+fn compress() -> Option<Answer> {
+    let due = Due { level: Strength::Hard, target: Some(120), reason: None };
+    Some(Answer::Trigger(Trigger::Compress(due)))
+}
+
+fn export(name: &str, text: Option<&str>, append: bool) -> Export {
+    Export { name: name.into(), text: text.map(str::to_owned), append: append.then_some(true) }
+}
+
+fn happened(prompt: &Prompt) -> Vec<&Happened> {
+    prompt.events.iter().map(|event| &event.what).collect()
+}
+
+fn text(prompt: &Prompt) -> String {
+    String::from_utf8(prompt.bytes.to_vec()).unwrap()
+}
+
+/// What stands in the files under `.epitome`, by their names.
+#[expect(clippy::disallowed_methods, reason = "the client reads these files")]
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.join(".epitome")];
+    while let Some(inner) = folders.pop() {
+        for file in std::fs::read_dir(inner).into_iter().flatten() {
+            let path = file.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                let name = path.strip_prefix(folder.join(".epitome")).unwrap();
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.insert(name.display().to_string(), text);
+            }
+        }
+    }
+    found
+}
+
+/// Compresses all it gets, with an archive, a log and a handover.
+fn archives(job: &Job<'_>) -> Option<Answer> {
+    match job {
+        Job::Trigger(_) => compress(),
+        Job::Plan(_) => {
+            let ops = vec![
+                Order::Export(export("archive/a b_full.md", None, false)),
+                Order::Export(export("LOG.md", Some("planned with sk-abc"), true)),
+                Order::Handover(Handover::default()),
+                Order::Fit(Fit::default()),
+            ];
+            Some(Answer::Plan(Orders { ops, ..Orders::default() }))
+        }
+        Job::Event(job) => {
+            let Happened::Compressed { number, .. } = &job.event.what else { return None };
+            let export = export("LOG.md", Some(&format!("compressed {number}")), true);
+            Some(Answer::Event(Noted { export: Some(export) }))
+        }
+        _ => None,
+    }
+}
+
+/// SPEC 7.3: the whole conversation is archived before it is summarised; SPEC 6.3: a block of the
+/// log for each action; SPEC 7.4: what a fresh session starts from.
+#[test]
+fn a_plan_and_its_events_write_files() {
+    let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
+    let mut live = with(&journal, Some(folder.path()), archives);
+    let messages = talk(20);
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    assert!(has_epoch(&prompt));
+    let written = files(folder.path());
+    let archive = &written["archive/a_b_full.md"];
+    assert!(archive.starts_with("<!-- session a -->\n# Session a\n"), "{archive}");
+    assert!(archive.contains("Mend the parser, [redacted].") && archive.contains("part 19"));
+    let log = "<!-- session a -->\nplanned with [redacted]\n<!-- session a -->\ncompressed 1\n";
+    assert_eq!(written["LOG.md"], log);
+    let handed = happened(&prompt).into_iter().find_map(|what| match what {
+        Happened::Handover { file, text } => Some((file.clone(), text.clone())),
+        _ => None,
+    });
+    let (file, start) = handed.unwrap();
+    assert_eq!(file.as_deref(), Some(".epitome/handover/a.md"));
+    assert!(written["handover/a.md"].contains(&start) && start.contains("Shortened"), "{start}");
+    // A fresh session that repeats it adds to the log, and what one wrote can be taken out.
+    let other = Folder::new(folder.path());
+    other.append(".epitome/LOG.md", b"<!-- session b -->\nanother\n").unwrap();
+    assert_eq!(remove_offloaded(&other, "a"), Ok(written.len() as u32));
+    let left = files(folder.path());
+    assert_eq!(left, BTreeMap::from([("LOG.md".into(), "<!-- session b -->\nanother\n".into())]));
+}
+
+/// SPEC 7.1: what cannot be written is told, and the conversation goes on.
+#[test]
+fn without_a_folder_it_is_told_once() {
+    let journal = Arc::new(Memory::new());
+    let mut live = with(&journal, None, archives);
+    let mut told = Vec::new();
+    for turns in [20, 40] {
+        let prompt = now(live.send(&body(&talk(turns)))).unwrap();
+        assert!(has_epoch(&prompt));
+        told.extend(happened(&prompt).into_iter().filter_map(|what| match what {
+            Happened::WorkspaceError { cause, .. } => Some(cause.clone()),
+            Happened::Handover { file, .. } => {
+                assert_eq!(*file, None);
+                None
+            }
+            _ => None,
+        }));
+    }
+    let none = |file: &str| {
+        format!("the file `.epitome/{file}` is not in the workspace: there is no workspace")
+    };
+    assert_eq!(told, [none("archive/a_b_full.md"), none("LOG.md")]);
+}
+
+/// SPEC 4.1: each stage is told of when it is done, in order, and nothing where none was.
+#[test]
+fn a_compression_comes_through_its_stages() {
+    let journal = Arc::new(Memory::new());
+    let mut live = with(&journal, None, |job| match job {
+        Job::Trigger(job) if job.common.messages > 10 => compress(),
+        _ => None,
+    });
+    let stages = |prompt: &Prompt| {
+        let stages = happened(prompt).into_iter().filter_map(|what| match what {
+            Happened::CheckpointProgress { stage, fraction } => Some((*stage, *fraction)),
+            _ => None,
+        });
+        stages.collect::<Vec<_>>()
+    };
+    assert_eq!(stages(&now(live.send(&body(&talk(2)))).unwrap()), []);
+    let found = stages(&now(live.send(&body(&talk(20)))).unwrap());
+    let words: Vec<_> = found.iter().map(|(stage, _)| stage.word()).collect();
+    let expected = "identification preparation summarisation checkpoint_creation context_update \
+                    validation";
+    assert_eq!(words.join(" "), expected);
+    assert!(found.is_sorted_by(|(_, one), (_, next)| one < next));
+    assert_eq!(found.last(), Some(&(Stage::Validation, 1.0)));
+}
+
+/// Offloads what is long, as SPEC 7.1 words it.
+fn offloads(job: &Job<'_>) -> Option<Answer> {
+    let Job::Arrive(job) = job else { return None };
+    let with = format!(
+        "# Offloaded: {} result\n{{file}} (saves {{saved}} of {{tokens}} tokens, {{lines}} lines)\n{}",
+        job.entry.tool.as_deref().unwrap_or_default(),
+        job.entry.tokens,
+    );
+    let long = job.entry.tokens > 50;
+    long.then(|| Answer::Arrive(Arrive { how: Way::Offload, with: Some(with), most: None }))
+}
+
+#[test]
+fn an_offloaded_result_stands_in_the_file_that_its_text_names() {
+    let journal = Arc::new(Memory::new());
+    let result = "a line of words\n".repeat(40);
+    let messages: Vec<_> = [said("user", "Read it.")]
+        .into_iter()
+        .chain(called("c", "mcp/read file", json!({"path": "a"}), &result))
+        .collect();
+    let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let prompt = now(with(&journal, Some(one.path()), offloads).send(&body(&messages))).unwrap();
+    let written = files(one.path());
+    let [(name, file)] = &written.iter().collect::<Vec<_>>()[..] else { panic!("{written:?}") };
+    assert!(name.starts_with("offloaded/20260102_030405_mcp_read_file_"), "{name}");
+    assert!(file.ends_with(&format!("\n\n{result}\n")), "{file}");
+    let sent = text(&prompt);
+    let shown = format!(".epitome/{name} (saves 146 of 160 tokens, 40 lines)");
+    assert!(sent.contains(&shown) && !sent.contains("[…"), "{sent}");
+    // Another process in another folder finds the name again, and has the file there.
+    let again = now(with(&journal, Some(other.path()), |_| None).send(&body(&messages))).unwrap();
+    assert!(again.bytes == prompt.bytes);
+    assert_eq!(files(other.path()), written);
+    // Where there is no folder no text names a file.
+    let plain = Arc::new(Memory::new());
+    let prompt = now(with(&plain, None, offloads).send(&body(&messages))).unwrap();
+    let sent = text(&prompt);
+    assert!(!sent.contains("{file}") && sent.contains("epitome recall"), "{sent}");
+}
+
+/// SPEC 7.2: only what is on disk as it was written counts as persisted.
+#[test]
+fn inputs_are_persisted_while_they_are_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = Folder::new(folder.path());
+    let write = |name: &str, text: &str| {
+        inner.export(&format!(".epitome/{name}.txt"), text.as_bytes()).unwrap();
+    };
+    write("whole", "fn a() {}\nfn b() {}\n");
+    write("edited", "fn a() {}\nfn c() {}\n");
+    let path = |name: &str| format!(".epitome/{name}.txt");
+    let put = |id: &str, name: &str, result: &str| {
+        let content = "fn a() {}\nfn b() {}\n";
+        called(id, "Write", json!({"file_path": path(name), "content": content}), result)
+    };
+    let edit = json!({"file_path": folder.path().join(path("edited")), "old_string": "b", "new_string": "fn c() {}"});
+    let messages: Vec<_> = [said("user", "Write it.")]
+        .into_iter()
+        .chain(put("1", "whole", "ok"))
+        .chain(put("2", "edited", "ok"))
+        .chain(put("3", "gone", "ok"))
+        .chain(called("4", "Edit", edit, "ok"))
+        .chain([said("user", "Go on.")])
+        .collect();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = seen.clone();
+    let says = move |job: &Job<'_>| match job {
+        Job::Trigger(_) => compress(),
+        Job::Plan(job) => {
+            let inputs = job.entries.inputs.iter().flatten();
+            noted.lock().unwrap().extend(inputs.map(|input| input.persisted));
+            None
+        }
+        _ => None,
+    };
+    let journal = Arc::new(Memory::new());
+    now(with(&journal, Some(folder.path()), says).send(&body(&messages))).unwrap();
+    assert_eq!(*seen.lock().unwrap(), [true, false, false, true]);
+}
+
+/// Says that the agent drifts, and has the original context brought back, where it deploys; and
+/// compresses where the conversation has so many messages.
+fn watches(at: u32) -> impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync {
+    move |job| match job {
+        Job::Trigger(job) if job.common.messages == at => compress(),
+        Job::Observe(job) if job.common.compressions > 0 => {
+            let action = job.actions.iter().find(|action| action.tool == "deploy")?;
+            let trigger = "another action".to_owned();
+            let intent = job.intent.clone().unwrap_or_default();
+            let drift = Drift { trigger, intent, action: action.arguments.clone() };
+            Some(Answer::Observe(Observe {
+                drift: Some(drift),
+                level: Some(Stop::Soft),
+                recall: Some("which delimiter does the parser use".to_owned()),
+                most: Some(60),
+                ..Observe::default()
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// A conversation that says early what is asked for later, then has the agent deploy.
+fn drifts() -> (Vec<String>, Vec<String>) {
+    let mut messages = vec![said("system", "Be brief."), said("user", "Mend the parser.")];
+    messages.extend(called(
+        "1",
+        "read",
+        json!({"path": "a"}),
+        "the delimiter of the parser is a pipe",
+    ));
+    messages.extend(talk(20).split_off(2));
+    let after: Vec<_> = called("2", "deploy", json!({"to": "production"}), "done").into();
+    (messages, after)
+}
+
+fn recalled(prompt: &Prompt) -> Vec<(Vec<String>, u64)> {
+    let found = happened(prompt).into_iter().filter_map(|what| match what {
+        Happened::Recalled { sources, tokens, .. } => Some((sources.clone(), *tokens)),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// SPEC 7.6: drift is a warning with trigger, intent and action, and the original context comes
+/// back: in the next state of the work, once, restart or not.
+#[test]
+fn an_agent_that_drifts_gets_the_context_back() {
+    let journal = Arc::new(Memory::new());
+    let (mut messages, after) = drifts();
+    let first = messages.len() as u32;
+    let mut live = with(&journal, None, watches(first));
+    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    messages.extend(after);
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    let drift = happened(&prompt).into_iter().find_map(|what| match what {
+        Happened::DriftDetected { policy, drift, level } => {
+            Some((policy.clone(), drift.clone(), *level))
+        }
+        _ => None,
+    });
+    let (policy, drift, level) = drift.unwrap();
+    assert_eq!((&*policy, level), ("says", Some(Stop::Soft)));
+    assert!(drift.intent.starts_with("Go on with part 19.") && drift.action.contains("production"));
+    let [(sources, tokens)] = &recalled(&prompt)[..] else { panic!("{:?}", prompt.events) };
+    assert!(sources.iter().any(|source| source == "e3 read result"), "{sources:?}");
+    assert!((1..=60).contains(tokens), "{tokens}");
+    // Nothing that was sent changes for it.
+    let heading = "found again for: which delimiter";
+    assert!(!text(&prompt).contains(heading));
+    messages.push(said("user", "Go on."));
+    for (again, expected) in [(messages.len() as u32, true), (messages.len() as u32 + 40, false)] {
+        messages.extend(talk(20).split_off(2).into_iter().take(again as usize - messages.len()));
+        let mut live = with(&journal, None, watches(again));
+        let prompt = now(live.send(&body(&messages))).unwrap();
+        assert!(has_epoch(&prompt));
+        assert_eq!(text(&prompt).contains(heading), expected, "{}", text(&prompt));
+        assert_eq!(text(&prompt).contains("e3 read result"), expected);
+    }
+    // One that does not drift is left alone.
+    let other = Arc::new(Memory::new());
+    let (mut messages, _) = drifts();
+    let mut live = with(&other, None, watches(first));
+    now(live.send(&body(&messages))).unwrap();
+    messages.extend(called("2", "read", json!({"path": "b"}), "fn b() {}"));
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    assert!(happened(&prompt).iter().all(|what| !matches!(what, Happened::DriftDetected { .. })));
+}
+
+/// Where the prompt is Epitome's own, it comes back at once, at the end.
+#[test]
+fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
+    let journal = Arc::new(Memory::new());
+    let (messages, after) = drifts();
+    let mut live = with(&journal, None, watches(messages.len() as u32));
+    messages.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
+    assert!(has_epoch(&now(live.prompt()).unwrap()));
+    after.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
+    let second = now(live.prompt()).unwrap();
+    assert_eq!(recalled(&second).len(), 1);
+    let mut live = with(&journal, None, |_| None);
+    let third = now(live.prompt()).unwrap();
+    let before = text(&second);
+    let before = before.trim_end().strip_suffix("]}").unwrap().trim_end();
+    let note = text(&third).strip_prefix(before).map(str::to_owned).unwrap();
+    assert!(note.contains("found again for: which delimiter"), "{note}");
+    assert!(note.contains("e3 read result (") && note.contains("is a pipe"), "{note}");
+    assert!(now(live.prompt()).unwrap().bytes == third.bytes);
+    assert!(now(with(&journal, None, |_| None).prompt()).unwrap().bytes == third.bytes);
+}
+
+/// SPEC 7.8, HARD: "act at once".
+#[test]
+fn a_hard_stop_compresses_the_next_request() {
+    let journal = Arc::new(Memory::new());
+    let says = |job: &Job<'_>| {
+        let Job::Observe(job) = job else { return None };
+        let stops = job.text.contains("part 49");
+        let level = stops.then_some(Stop::Hard);
+        Some(Answer::Observe(Observe { level, ..Observe::default() }))
+    };
+    let mut live = with(&journal, None, says);
+    let mut messages = talk(50);
+    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    let acts = journal.acts(&crate::scope("default"), "a").unwrap();
+    assert_eq!(acts.last().map(|acted| acted.by.clone()), Some(By::Policy("says".to_owned())));
+    messages.push(said("assistant", "Done."));
+    messages.push(said("user", "Thanks."));
+    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    messages.push(said("assistant", "Good bye."));
+    messages.push(said("user", "Bye."));
+    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
+}
