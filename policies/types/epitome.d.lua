@@ -393,7 +393,7 @@
 ---@class Replace
 ---@field entry integer The message.
 ---@field how "digest"|"offload"|"mask"|"cut"|"truncate_input" In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
----@field with? string The new text; without one Epitome makes it, no larger than `target`. Of arguments it stands in the place of the longest text among them, and must be given.
+---@field with? string The new text; without one Epitome makes it, no larger than `target`. Of arguments it stands in the place of the longest text among them, must be given, and has `{id}` and `{tokens}` filled in: the original's. Arguments that it would not make smaller stay.
 ---@field target? integer The most that it may take.
 ---@field call? integer With `truncate_input`: which of the message's calls, counted from 1; the first unless told otherwise.
 

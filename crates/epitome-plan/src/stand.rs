@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::Thread;
-use epitome_kernel::types::{Op, Role};
+use epitome_kernel::types::{EntryId, Op, Role};
 
 /// Has the user say the checkpoints behind which nothing stays.
 pub(crate) fn settle(thread: &Thread, ops: &mut [Op]) {
@@ -17,9 +17,9 @@ pub(crate) fn settle(thread: &Thread, ops: &mut [Op]) {
         _ => &[],
     });
     let gone: BTreeSet<_> = gone.copied().collect();
-    let stays = |id| !gone.contains(&id);
-    let talk = thread.entries().iter().filter(|entry| entry.role != Role::System);
-    let newest = talk.map(|entry| entry.id).filter(|id| stays(*id)).last();
+    let stays = |id: &EntryId| !gone.contains(id);
+    let talk = thread.entries().iter().rev().filter(|entry| entry.role != Role::System);
+    let newest = talk.map(|entry| entry.id).find(stays);
     for op in ops {
         let Op::Summarize(one) = op else { continue };
         let is_behind = |newest| one.stand.front || one.covers.last() < Some(&newest);

@@ -1,6 +1,7 @@
 //! What hooks are given, and what becomes of their answers.
 
 use epitome_kernel::{Halt, ModelAsk, Opinion};
+use epitome_types::Goals;
 use epitome_types::hook::*;
 use serde_json::json;
 
@@ -217,4 +218,53 @@ fn texts_are_read_where_they_are_wanted() {
     let job = BudgetsJob { common: Common::default() };
     assert_eq!(chain.ask().budgets(&job), Ok(None));
     assert!(chain.take_errors()[0].what.contains("destructed"));
+}
+
+#[test]
+fn what_calls_wrote_and_what_a_summary_covers_is_told() {
+    let text = "return {
+        plan = function(job)
+            local ops = {}
+            for at, inputs in ipairs(job.entries.inputs) do
+                for _, one in ipairs(inputs) do
+                    local with = one.tool .. ' ' .. one.path
+                    ops[#ops + 1] = { op = 'replace', entry = at, call = one.call,
+                        how = 'truncate_input', with = with }
+                end
+            end
+            ops[#ops + 1] = { op = 'export', name = 'log.md', append = true }
+            ops[#ops + 1] = { op = 'handover' }
+            return { ops = ops, reason = job.entries.inputs[1][1] and 'x' }
+        end,
+        prompt = function(job)
+            local said = job.covered:text(2) .. '|' .. job.covered:head(1, 1)
+            local who = job.covered.role[2] .. ' ' .. job.covered.count .. ' ' .. job.level
+            return { style = 'separate', user = said .. '|' .. who }
+        end,
+        verify = function(job) return job.covered:text(3) == nil and job.level == 3 end,
+    }";
+    let chain = chain(&[load("told", text)]);
+    let said = Said(vec!["one\nmore", "two"]);
+    let (tool, path) = ("write".to_owned(), "a.rs".to_owned());
+    let input = Input { call: 2, tool, path, ..Input::default() };
+    let inputs = vec![Vec::new(), vec![input]];
+    let entries = Columns { count: 2, inputs, ..Columns::default() };
+    let orders = chain.ask().plan(&plan_job(entries, &said)).unwrap().unwrap();
+    let (how, with) = (How::TruncateInput, Some("write a.rs".to_owned()));
+    let replace = Replace { entry: Place(2), how, with, target: None, call: Some(2) };
+    let export = Export { name: "log.md".to_owned(), text: None, append: Some(true) };
+    let handover = Order::Handover(Handover::default());
+    assert_eq!(orders.ops, [Order::Replace(replace), Order::Export(export), handover]);
+
+    let (op, level, texts) = (Purpose::Summarize, Some(3), &said);
+    let covered = || Covered { count: 2, role: vec!["user", "tool"], ..Covered::default() };
+    let (common, goals) = (Common::default(), Goals::default());
+    let (must_keep, max_tokens, covers) = (Vec::new(), 9, covered());
+    let job = PromptJob { common, op, level, covered: covers, must_keep, goals, max_tokens, texts };
+    let prompt = chain.ask().prompt(&job).unwrap().unwrap();
+    assert_eq!(prompt.user, "two|one|tool 2 3");
+    let (common, candidate, must_keep) = (Common::default(), String::new(), Vec::new());
+    let covered = covered();
+    let job = VerifyJob { common, op, level, covered, candidate, must_keep, tokens: 1, texts };
+    assert_eq!(chain.ask().verify(&job), Ok(Some(Verify::Plain(true))));
 }

@@ -46,9 +46,8 @@ fn each_has_the_hooks_that_it_describes() {
     check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
     let staged = ["budgets", "trigger", "plan", "age", "prompt", "verify", "render", "status"];
     check("staged", &staged);
-    let tiered = [
-        "budgets", "arrive", "observe", "trigger", "plan", "prompt", "verify", "render", "status",
-    ];
+    let tiered =
+        ["budgets", "arrive", "observe", "trigger", "plan", "prompt", "verify", "render", "status"];
     check("tiered", &tiered);
     check("truncate", &["arrive", "trigger", "plan"]);
     check("watermark", &["arrive", "observe", "trigger", "plan"]);

@@ -22,10 +22,15 @@ return {
     return { how = 'mask', with = job.entry:head(1) .. job.entry.tool:len() }
   end,
   plan = function(job)
-    return { ops = {}, reason = job.entries:text(2) .. job.checkpoints[1].level }
+    local wrote = job.entries.inputs[2]
+    local path = wrote and (wrote[1].path .. tostring(wrote[1].ok)) or ''
+    return { ops = {}, reason = job.entries:text(2) .. job.checkpoints[1].level .. path }
   end,
   verify = function(job)
     return job.tokens < 10
+  end,
+  prompt = function(job)
+    return { style = 'separate', user = job.covered:text(job.covered.count) }
   end,
 }
 ";
@@ -68,6 +73,17 @@ fn hooks_are_asked_with_jobs_of_the_test() {
     check("t.eq(t.hook('trigger', {}, nil, { level = 'hard' }).level, 'hard')", "");
     check("local memo = {} t.hook('trigger', { floor = 3, memo = memo }) t.eq(memo.seen, 3)", "");
     check(
+        "local covered = { count = 2, text = { 'a', 'b' } }
+         t.eq(t.hook('prompt', { covered = covered }).user, 'b')",
+        "",
+    );
+    check(
+        "local entries = { text = { 'a', 'b' }, inputs = { {}, { { path = 'a.rs' } } } }
+         local job = { entries = entries, checkpoints = { { level = 3 } } }
+         t.eq(t.hook('plan', job).reason, 'b3a.rsfalse')",
+        "",
+    );
+    check(
         "local entry = { tool = 'ls', text = 'a\\nb' }
          t.eq(t.hook('arrive', { entry = entry }).with, 'a2')",
         "",
@@ -90,6 +106,11 @@ fn what_fails_is_said_with_its_line() {
     check(
         "t.eq({ a = { 1 } }, { a = { 2 } }, 'it')",
         "3: tests/all.lua:3: it: expected { a = { 2 } }, found { a = { 1 } }",
+    );
+    check(
+        "t.hook('plan', { entries = { inputs = { { { pth = 'a.rs' } } } } })",
+        "3: tests/all.lua:3: the job of `plan`: `entries.inputs[1][1].pth = \"a.rs\"`: no such \
+         field; did you mean `path`?",
     );
     check("t.ok(nil, 'size')", "3: tests/all.lua:3: size: expected it to hold");
     check(

@@ -110,7 +110,8 @@ table! {
         /// In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
         pub how: How,
         /// The new text; without one Epitome makes it, no larger than `target`. Of arguments it
-        /// stands in the place of the longest text among them, and must be given.
+        /// stands in the place of the longest text among them, must be given, and has `{id}` and
+        /// `{tokens}` filled in: the original's. Arguments that it would not make smaller stay.
         pub with: Option<String>,
         /// The most that it may take.
         pub target: Option<u64>,
