@@ -33,6 +33,16 @@ pub(crate) struct Row<'a> {
     pub(crate) span: Range<usize>,
 }
 
+impl Row<'_> {
+    /// The path of the new file, of the first line about it.
+    pub(crate) fn path(&self) -> &str {
+        let text = self.text.split('\t').next().unwrap_or_default();
+        let path = text.rsplit_once(" b/").or_else(|| text.split_once(' '));
+        let path = path.map_or(text, |(_, path)| path);
+        path.rsplit(' ').next().unwrap_or(path)
+    }
+}
+
 /// The rows of one file, or those between two files.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {

@@ -47,17 +47,17 @@ fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
     if all {
         generated.fill(false);
     }
-    let mut fitting = DETAILS.iter().map(|detail| render(diff, *detail, &generated));
-    let rendered = fitting.find(|rendered| job.size(&rendered.text) <= job.most)?;
+    let fits = |text: &str| text.len() < job.text.len() && job.size(text) <= job.most;
+    let mut forms = DETAILS.iter().map(|detail| render(diff, *detail, &generated));
+    let rendered = forms.find(|rendered| fits(&rendered.text))?;
     let left = passages(job.text, rendered.left.into_iter());
-    let smaller = rendered.text.len() < job.text.len();
-    smaller.then_some(Digested { text: rendered.text, kind: KIND.into(), left })
+    Some(Digested { text: rendered.text, kind: KIND.into(), left })
 }
 
 /// Whether a program wrote the file, and the call did not ask for it.
 fn is_generated(diff: &Diff<'_>, section: &Section, arguments: &str) -> bool {
     let rows = &diff.rows[section.rows.clone()];
-    let path = rows.first().filter(|_| section.is_file).map(path).unwrap_or_default();
+    let path = rows.first().filter(|_| section.is_file).map(Row::path).unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     if name.is_empty() || arguments.contains(name) {
         return false;
@@ -68,15 +68,6 @@ fn is_generated(diff: &Diff<'_>, section: &Section, arguments: &str) -> bool {
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || FOLDERS.iter().any(|folder| path.split('/').any(|part| part == *folder))
         || added.into_iter().any(says)
-}
-
-/// The path of the new file, as the first line about it has it.
-fn path<'a>(row: &'a Row<'_>) -> &'a str {
-    let text = row.text.split('\t').next().unwrap_or_default();
-    let path = text
-        .rsplit_once(" b/")
-        .map_or_else(|| text.split_once(' ').map_or(text, |(_, behind)| behind), |(_, path)| path);
-    path.rsplit(' ').next().unwrap_or(path)
 }
 
 const NAMES: &[&str] = &["go.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml"];

@@ -28,22 +28,35 @@ pub(crate) struct Detail {
     last: usize,
     /// Whether declarations and oddities between those are shown.
     names: bool,
-    /// Whether files, and hunks that are not small, are shown as counts alone.
-    counts: [bool; 2],
+    /// What is shown as counts alone.
+    counts: Counts,
+}
+
+/// What is shown as counts alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Counts {
+    Nothing,
+    /// Hunks that are not small.
+    Hunks,
+    /// Files, with the line that begins them and what became of them.
+    Files,
+    /// Files, with no more than their path.
+    Paths,
 }
 
 /// From the most detail to the least.
 pub(crate) const DETAILS: &[Detail] = &[
-    Detail { around: 3, small: 40, first: 60, last: 20, names: true, counts: [false, false] },
-    Detail { around: 1, small: 24, first: 40, last: 10, names: true, counts: [false, false] },
-    Detail { around: 1, small: 16, first: 20, last: 5, names: true, counts: [false, false] },
-    Detail { around: 0, small: 12, first: 12, last: 4, names: true, counts: [false, false] },
-    Detail { around: 0, small: 8, first: 6, last: 2, names: true, counts: [false, false] },
-    Detail { around: 0, small: 6, first: 4, last: 1, names: false, counts: [false, false] },
-    Detail { around: 0, small: 4, first: 2, last: 0, names: false, counts: [false, false] },
-    Detail { around: 0, small: 2, first: 0, last: 0, names: false, counts: [false, true] },
-    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: [false, true] },
-    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: [true, true] },
+    Detail { around: 3, small: 40, first: 60, last: 20, names: true, counts: Counts::Nothing },
+    Detail { around: 1, small: 24, first: 40, last: 10, names: true, counts: Counts::Nothing },
+    Detail { around: 1, small: 16, first: 20, last: 5, names: true, counts: Counts::Nothing },
+    Detail { around: 0, small: 12, first: 12, last: 4, names: true, counts: Counts::Nothing },
+    Detail { around: 0, small: 8, first: 6, last: 2, names: true, counts: Counts::Nothing },
+    Detail { around: 0, small: 6, first: 4, last: 1, names: false, counts: Counts::Nothing },
+    Detail { around: 0, small: 4, first: 2, last: 0, names: false, counts: Counts::Nothing },
+    Detail { around: 0, small: 2, first: 0, last: 0, names: false, counts: Counts::Hunks },
+    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Hunks },
+    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Files },
+    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Paths },
 ];
 
 /// What is written, and where the diff says what is not.
@@ -60,8 +73,8 @@ pub(crate) fn render(diff: &Diff<'_>, detail: Detail, generated: &[bool]) -> Ren
         let rows = section.rows.clone();
         match () {
             () if !section.is_file => out.other(&diff.rows[rows], detail),
-            () if *generated => out.counts(diff, section, "generated: "),
-            () if detail.counts[0] => out.counts(diff, section, ""),
+            () if *generated => out.counts(diff, section, detail, "generated: "),
+            () if detail.counts >= Counts::Files => out.counts(diff, section, detail, ""),
             () => out.file(diff, section, detail),
         }
     }
@@ -151,16 +164,22 @@ impl Rendered {
     }
 
     /// A file as counts.
-    fn counts(&mut self, diff: &Diff<'_>, section: &Section, why: &str) {
+    fn counts(&mut self, diff: &Diff<'_>, section: &Section, detail: Detail, why: &str) {
+        let short = detail.counts == Counts::Paths;
         let [added, removed, hunks] = diff.counts(section.rows.clone());
         let note = match hunks {
             0 => String::new(),
+            _ if short => format!(" [… {why}{}]", sums(added, removed)),
             _ => format!(" [… {why}{} in {}]", sums(added, removed), counted(hunks, "hunks")),
         };
         for row in &diff.rows[section.rows.clone()] {
             match row.what {
+                What::File if short => {
+                    self.text.push_str(&format!("\n{}{note}", row.path()));
+                    self.left.push(row.span.clone());
+                }
                 What::File => self.push(row, &note),
-                What::Fate => self.push(row, ""),
+                What::Fate if !short => self.push(row, ""),
                 _ if is_conflict(&row.text) => self.push(row, ""),
                 _ => self.left.push(row.span.clone()),
             }
@@ -191,7 +210,7 @@ impl Rendered {
         let count = |what| lines.iter().filter(|row| row.what == what).count();
         let (added, removed) = (count(What::Added), count(What::Removed));
         let small = added + removed <= detail.small;
-        if detail.counts[1] && !small {
+        if detail.counts >= Counts::Hunks && !small {
             self.push(header, &format!(" [… {}]", sums(added, removed)));
             let (shown, left): (Vec<_>, _) = lines.iter().partition(|row| is_conflict(&row.text));
             shown.into_iter().for_each(|row| self.push(row, ""));
