@@ -4,12 +4,15 @@
 //! are tokens unless a field says otherwise.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::answer::Budgets;
 use super::order::Place;
 use super::shape::{Shape, Shaped, table, words};
-use crate::{Cause, Event, Goals, Role, Speaker};
+use super::told::{
+    Action, Arriving, Cache, Columns, Covered, Done, Fact, Makings, ModelFacts, Past, Standing,
+    Texts, Tokens,
+};
+use crate::{Cause, Event, Goals};
 
 table! {
     /// What every job says.
@@ -43,66 +46,11 @@ table! {
 }
 
 table! {
-    /// A model and its window.
-    #[derive(Default)]
-    pub struct ModelFacts {
-        /// Its name, where the request gives one.
-        pub name: Option<String>,
-        /// The context size that was chosen, in tokens, where one was.
-        pub size: Option<u64>,
-        /// The largest prompt that its provider accepts, in tokens.
-        pub limit: u64,
-        /// Whether somebody stated that; a guess is aimed at and never enforced.
-        pub stated: bool,
-    }
-}
-
-table! {
-    /// Tokens of a prompt.
-    #[derive(Default)]
-    pub struct Tokens {
-        /// The whole.
-        pub total: u64,
-        /// The system prompt.
-        pub system: u64,
-        /// The tool schemas.
-        pub tools: u64,
-        /// Checkpoints.
-        pub checkpoints: u64,
-        /// All the rest.
-        pub conversation: u64,
-    }
-}
-
-table! {
     /// How large the prompt may grow.
     pub struct BudgetsJob {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
-    }
-}
-
-table! {
-    /// A message, or the part of one that is a tool's result.
-    #[derive(Default)]
-    pub struct Arriving {
-        /// Its place in the history.
-        pub id: Place,
-        /// Its role: `system`, `user`, `assistant` or `tool`.
-        pub role: String,
-        /// Who produced it: `human`, `model`, `tool` or `harness`.
-        pub speaker: String,
-        /// The tool that was called, where it is a result.
-        pub tool: Option<String>,
-        /// The arguments of that call, as JSON text.
-        pub args: Option<String>,
-        /// Its size.
-        pub tokens: u64,
-        /// How many lines it has.
-        pub lines: u64,
-        /// Whether the tool reported an error.
-        pub error: bool,
     }
 }
 
@@ -141,21 +89,6 @@ words! {
 }
 
 table! {
-    /// What the provider's cache makes of a rewrite, in the price of a token that is not cached.
-    #[derive(Default)]
-    pub struct Cache {
-        /// Whether the provider has a prefix of the prompt to read.
-        pub warm: bool,
-        /// What a rewrite to the target costs over reading the prompt once more.
-        pub rewrite_cost: f64,
-        /// What a prompt of the target's size would save with each request.
-        pub saving_per_turn: f64,
-        /// What has been forgone since the last compression, this request included.
-        pub forgone: f64,
-    }
-}
-
-table! {
     /// Whether to compress now.
     pub struct TriggerJob {
         /// What every job says.
@@ -179,83 +112,6 @@ table! {
         pub asked: Option<String>,
         /// The message that holds the recorded watermark, where it is in this history.
         pub mark: Option<Place>,
-    }
-}
-
-table! {
-    /// The messages of a history, a list for each property. `job.entries:text(i)` and
-    /// `job.entries:head(i, n)` read what a message says.
-    #[derive(Default)]
-    pub struct Columns {
-        /// How many messages there are.
-        pub count: u32,
-        /// Their roles.
-        pub role: Vec<&'static str>,
-        /// Who produced them; what a person typed counts before what stands beside it.
-        pub speaker: Vec<&'static str>,
-        /// Their sizes, as they were said.
-        pub tokens: Vec<u64>,
-        /// Their sizes, as they are sent in their own place: 0 for those that left the prompt.
-        pub sent: Vec<u64>,
-        /// Numbers of the exchanges they belong to: a call and its results share one, and go or
-        /// stay together.
-        pub exchange: Vec<u32>,
-        /// Whether nothing may touch them.
-        pub pinned: Vec<bool>,
-        /// Whether they call tools or answer a call.
-        pub tools: Vec<bool>,
-        /// The tools that they call or answer, in order.
-        pub names: Vec<Vec<String>>,
-        /// What they are known by, whatever their place: the same text in every history.
-        pub key: Vec<String>,
-        /// Places in `checkpoints` of those that stand for them, 0 where none does.
-        pub checkpoint: Vec<u32>,
-        /// Those of their calls that write or edit files.
-        pub inputs: Vec<Vec<Input>>,
-    }
-}
-
-table! {
-    /// A call that writes or edits a file.
-    #[derive(Default, PartialEq)]
-    pub struct Input {
-        /// Which of the message's calls it is, counted from 1.
-        pub call: u32,
-        /// The tool.
-        pub tool: String,
-        /// The file, as the call spells it; the first where it names several.
-        pub path: String,
-        /// The size of its arguments as they are sent.
-        pub tokens: u64,
-        /// Whether what it wrote is on disk as it was written.
-        pub persisted: bool,
-        /// Whether its result is there and is no error.
-        pub ok: bool,
-    }
-}
-
-table! {
-    /// A checkpoint in the prompt.
-    #[derive(Default)]
-    pub struct Standing {
-        /// Its id.
-        pub id: String,
-        /// How detailed it is: 3, 2, 1, and 0 for merged.
-        pub level: u8,
-        /// The number of the compression that made it.
-        pub number: u32,
-        /// How many compressions were made since.
-        pub age: u32,
-        /// Its size.
-        pub tokens: u64,
-        /// The size of what it stands for.
-        pub original: u64,
-        /// How many messages it stands for.
-        pub covers: u32,
-        /// When it was made, ISO 8601.
-        pub created: String,
-        /// How often it was written anew since.
-        pub rewritten: u32,
     }
 }
 
@@ -318,20 +174,6 @@ words! {
 }
 
 table! {
-    /// The messages that a summary stands for, a list for each property. `job.covered:text(i)` and
-    /// `job.covered:head(i, n)` read what a message says.
-    #[derive(Default)]
-    pub struct Covered {
-        /// How many messages there are.
-        pub count: u32,
-        /// Their roles.
-        pub role: Vec<&'static str>,
-        /// Who produced them; what a person typed counts before what stands beside it.
-        pub speaker: Vec<&'static str>,
-    }
-}
-
-table! {
     /// How a model is asked for a summary.
     pub struct PromptJob<'a> {
         /// What every job says.
@@ -357,17 +199,6 @@ table! {
 }
 
 table! {
-    /// Something that a summary should keep.
-    #[derive(Default)]
-    pub struct Fact {
-        /// The text.
-        pub text: String,
-        /// Whether the summary holds it.
-        pub found: bool,
-    }
-}
-
-table! {
     /// Whether a model's summary is good enough.
     pub struct VerifyJob<'a> {
         /// What every job says.
@@ -389,17 +220,6 @@ table! {
     beside {
         /// What the covered messages say, in their order.
         pub texts: &'a dyn Texts,
-    }
-}
-
-table! {
-    /// A call of a tool.
-    #[derive(Default)]
-    pub struct Action {
-        /// The tool.
-        pub tool: String,
-        /// The arguments, as JSON text.
-        pub arguments: String,
     }
 }
 
@@ -459,36 +279,6 @@ words! {
 }
 
 table! {
-    /// An augment that is active.
-    #[derive(Default)]
-    pub struct Loaded {
-        /// Its name: `group/name`.
-        pub name: String,
-        /// Its title.
-        pub title: String,
-        /// What it says.
-        pub text: String,
-    }
-}
-
-table! {
-    /// What there is to make a system prompt of (SPEC 4.8).
-    #[derive(Default)]
-    pub struct Makings {
-        /// What the host says in its own system prompt: the team's instructions. What no part says
-        /// of it is put behind them.
-        pub instructions: Option<String>,
-        /// The goal that is worked at and what was decided, in a few lines; empty where there is
-        /// nothing of the kind.
-        pub goal: String,
-        /// The augments that are active.
-        pub augments: Vec<Loaded>,
-        /// The names of the tools that the request offers.
-        pub tools: Vec<String>,
-    }
-}
-
-table! {
     /// How a text that Epitome writes into the prompt is worded.
     pub struct RenderJob {
         /// What every job says.
@@ -503,59 +293,6 @@ table! {
         /// Whether it is also a file that the client's own tools open:
         /// `.epitome/offloaded/{id}.md`.
         pub files: bool,
-    }
-}
-
-words! {
-    /// What made a prompt smaller.
-    pub enum Smaller {
-        /// A compression.
-        Compression = "compression",
-        /// A tool result was put into the store before it was first sent.
-        Offload = "offload",
-        /// A tool result was digested before it was first sent.
-        Digest = "digest",
-        /// The arguments of a call were truncated: what they write is on disk.
-        Truncation = "truncation",
-    }
-}
-
-table! {
-    /// Something that made the prompt smaller.
-    #[derive(PartialEq)]
-    pub struct Past {
-        /// When, ISO 8601.
-        pub at: String,
-        /// What.
-        pub what: Smaller,
-        /// Tokens saved.
-        pub saved: u64,
-    }
-}
-
-table! {
-    /// What something came to.
-    #[derive(Default, PartialEq)]
-    pub struct Savings {
-        /// How often it was done.
-        pub count: u64,
-        /// Tokens saved by it, together.
-        pub saved: u64,
-    }
-}
-
-table! {
-    /// What was done to make the prompt smaller.
-    #[derive(Default, PartialEq)]
-    pub struct Done {
-        /// Tool results that were put into the store on arrival.
-        pub offloaded: Savings,
-        /// Calls whose arguments were truncated.
-        pub truncated: Savings,
-        /// Tool results that were digested on arrival.
-        pub digested: Savings,
-        /// Summaries that were made.
-        pub summaries: Savings,
     }
 }
 
@@ -595,40 +332,4 @@ impl Shaped for Event {
 
 impl Shaped for Cause {
     const SHAPE: Shape = Shape::Word(&["soft", "hard", "manual"]);
-}
-
-/// Reads what the messages of a history say.
-pub trait Texts: Sync {
-    /// What a message says; `None` where there is no such message.
-    fn text(&self, place: Place) -> Option<String>;
-}
-
-impl fmt::Debug for dyn Texts + '_ {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Texts")
-    }
-}
-
-impl Role {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
-    }
-}
-
-impl Speaker {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Speaker::Human => "human",
-            Speaker::Model => "model",
-            Speaker::Tool => "tool",
-            Speaker::Harness => "harness",
-        }
-    }
 }

@@ -8,16 +8,15 @@ mod answer;
 mod job;
 mod order;
 mod shape;
+mod told;
 
 pub use answer::{
     Ageing, Arrive, Budgets, Drift, Due, Found, Line, Noted, Observe, Passed, Position, Prompt,
     Rejected, Render, Seconded, Section, Status, Stop, Strength, Trigger, Verify, Way,
 };
 pub use job::{
-    Action, AgeJob, ArriveJob, Arriving, BudgetsJob, Cache, Columns, Common, Covered, Done,
-    EventJob, Fact, GoalsJob, Input, Loaded, Makings, ModelFacts, ObserveJob, Occasion, Past,
-    PlanJob, PromptJob, Purpose, RenderJob, Savings, Smaller, Standing, StatusJob, Texts, Tokens,
-    TriggerJob, VerifyJob, Wording,
+    AgeJob, ArriveJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob,
+    PromptJob, Purpose, RenderJob, StatusJob, TriggerJob, VerifyJob, Wording,
 };
 pub use order::{
     AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders, PinOrder,
@@ -25,3 +24,7 @@ pub use order::{
 };
 pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};
 pub(crate) use shape::{table, words};
+pub use told::{
+    Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, ModelFacts,
+    Past, Savings, Smaller, Standing, Texts, Tokens,
+};
