@@ -1,4 +1,5 @@
 //! What becomes of JSON: tables of like objects, and the structure of anything else.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fmt::Write;
 

@@ -13,17 +13,19 @@ use rustc_hash::FxHashMap;
 
 use crate::reports;
 
-/// Ranks: ends, grave failures, first failures, the rest of what was printed about them, what stands
-/// behind and before them, sums, later failures and warnings, kinds (rare ones first), repeats.
-const FIRST: u32 = 0;
+/// Ranks: what must be said, grave failures, both ends, first failures, the rest of what was printed
+/// about them with what stands near the ends, what stands behind and before failures, sums, later
+/// failures and warnings, kinds (rare ones first), repeats.
+const MUST: u32 = 0;
 const GRAVE: u32 = 1;
-const FAILURE: u32 = 2;
-const TRACE: u32 = 3;
-const BEHIND: u32 = 4;
-const BEFORE: u32 = 5;
-const SUM: u32 = 6;
-const AGAIN: u32 = 7;
-const KIND: u32 = 8;
+const OUTERMOST: u32 = 2;
+const FAILURE: u32 = 3;
+const TRACE: u32 = 4;
+const BEHIND: u32 = 5;
+const BEFORE: u32 = 6;
+const SUM: u32 = 7;
+const AGAIN: u32 = 8;
+const KIND: u32 = 9;
 const REPEAT: u32 = KIND + u32::BITS;
 
 /// A log has at least this many lines.
@@ -165,34 +167,51 @@ impl<'a> Log<'a> {
         self.stamped as f64 >= self.lines.len() as f64 * STAMPED
     }
 
-    /// The digest; `None` where nothing fits.
+    /// The digest; `None` where nothing fits, or not the failures that have to be said.
     pub(crate) fn digest(&self, job: &Digest<'_>) -> Option<Digested> {
-        let ranks = self.ranks(job.number("failures", OF_ONE_KIND));
+        let mut ranks = self.ranks(job.number("failures", OF_ONE_KIND));
+        let size = job.size(job.text);
+        let again = share(size, 0.03).clamp(600, 1000);
+        self.demand(&mut ranks, job, again);
         let items = self.lines.iter().zip(ranks).map(|(line, rank)| {
             let most = if rank < KIND { FAILING_LINE } else { LINE };
             let text = clip(&line.text, most);
             let whole = text.len() == line.text.len();
             Item { text, span: line.span.clone(), rank, like: line.like, whole }
         });
-        let told = |line: &&Line<'_>| line.report.is_none() || !line.text.trim().is_empty();
-        let count = self.lines.iter().filter(told).count();
-        let reports = match self.reports {
-            0 => String::new(),
-            reports => format!(", {}", counted(reports, "reports of failures")),
-        };
-        let head = format!(
-            "[… {} of {}, repeats folded{reports}]",
-            counted(count, "lines"),
-            counted(self.kinds, "kinds")
-        );
-        let size = job.size(job.text);
         let caps = vec![
-            Cap { rank: SUM, most: share(size, 0.05).clamp(600, 1000) },
-            Cap { rank: KIND, most: share(size, 0.03).clamp(500, 800) },
+            Cap { rank: SUM, most: again },
+            Cap { rank: KIND, most: share(size, 0.025).clamp(500, 800) },
             Cap { rank: REPEAT, most: share(size, 0.01).clamp(150, 250) },
         ];
-        let items = items.collect();
-        Outline { head, items, caps, noun: Some("lines"), must: false }.fill(job, "log")
+        let (head, items) = (self.head(), items.collect());
+        Outline { head, items, caps, noun: Some("lines"), must: true }.fill(job, "log")
+    }
+
+    fn head(&self) -> String {
+        let told = |line: &&Line<'_>| line.report.is_none() || !line.text.trim().is_empty();
+        let lines = counted(self.lines.iter().filter(told).count(), "lines");
+        let reports = match self.reports {
+            0 => String::new(),
+            reports => format!(", {}", counted(reports, "failure reports")),
+        };
+        format!("[… {lines} of {}, repeats folded{reports}]", counted(self.kinds, "kinds"))
+    }
+
+    /// Demands all lines that tell of something bad where they take little room, or else the first
+    /// failures: no digest is better than one that keeps quiet about them.
+    fn demand(&self, ranks: &mut [u32], job: &Digest<'_>, little: u64) {
+        let bad = self.lines.iter().map(|line| line.tells != Tells::Nothing).collect();
+        let first = ranks.iter().map(|rank| matches!(*rank, GRAVE | FAILURE)).collect();
+        let sets: [(Vec<bool>, u64); 2] = [(bad, little.min(job.most / 3)), (first, job.most / 2)];
+        for (wanted, room) in sets {
+            let lines: Vec<usize> = (0..ranks.len()).filter(|line| wanted[*line]).collect();
+            let size = |line: &usize| job.size(&self.lines[*line].text) + 1;
+            if lines.iter().map(size).sum::<u64>() <= room {
+                lines.into_iter().for_each(|line| ranks[line] = MUST);
+                return;
+            }
+        }
     }
 
     fn ranks(&self, of_one_kind: u64) -> Vec<u32> {
@@ -228,13 +247,14 @@ impl<'a> Log<'a> {
         let outermost = index == 0 || index + 2 >= all;
         let first = line.ordinal == 1;
         match (line.report, line.tells) {
-            _ if outermost || is_end && counts[line.like] < COMMON => FIRST,
             (Some(Place::Heading), _) => FAILURE,
             (Some(_), Tells::Failure | Tells::Grave) => FAILURE,
-            (Some(Place::Near), _) => TRACE,
-            (Some(Place::Between), _) => AGAIN,
             (None, Tells::Grave) if first => GRAVE,
+            _ if outermost => OUTERMOST,
             (None, Tells::Failure) if first => FAILURE,
+            (Some(Place::Near), _) => TRACE,
+            _ if is_end && counts[line.like] < COMMON => TRACE,
+            (Some(Place::Between), _) => AGAIN,
             (None, Tells::Warning | Tells::Failure | Tells::Grave)
                 if u64::from(line.ordinal) <= of_one_kind =>
             {

@@ -104,13 +104,20 @@ const PRINTERS: &[Printer] = &[
             at > start + 1 && over(before) && !goes_on(before) && !line.is_empty() && !goes_on(line)
         },
     },
-    // Panics of Rust and Go.
+    // Panics of Rust.
     Printer {
-        opens: |lines, at| lines[at].contains("' panicked at ") || lines[at].starts_with("panic: "),
-        ends: |lines, start, at| match lines[start].starts_with("panic: ") {
-            true => lines[at].starts_with("FAIL") || lines[at].starts_with("exit status"),
-            false => lines[at].is_empty(),
+        opens: |lines, at| lines[at].contains("' panicked at "),
+        ends: |lines, start, at| {
+            lines[at].is_empty()
+                || depth(lines[at]) < depth(lines[start])
+                || lines[at - 1].trim_start().starts_with("note: ")
+                || shape::is_stamped(lines[at])
         },
+    },
+    // Panics of Go.
+    Printer {
+        opens: |lines, at| lines[at].starts_with("panic: "),
+        ends: |lines, _, at| lines[at].starts_with("FAIL") || lines[at].starts_with("exit status"),
     },
     // rustc: an error with the place that it is about.
     Printer {

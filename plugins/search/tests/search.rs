@@ -1,4 +1,5 @@
 //! What becomes of hits and of lists of files.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fmt::Write;
 

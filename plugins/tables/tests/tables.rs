@@ -1,4 +1,5 @@
 //! One result of 300 rows in each form in which tools print it, and what must stay of it.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use epitome_digest_tables::Tables;
 use epitome_plugin::conformance::{self, Sample};
