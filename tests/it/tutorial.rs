@@ -78,7 +78,7 @@ fn the_policy_of_the_readme_is_the_one_of_the_example() {
 #[test]
 fn the_examples_do_what_they_say() {
     let place = examples();
-    for example in ["team-policy", "ab-profiles"] {
+    for example in ["team-policy", "ab-profiles", "plugin-in-python"] {
         let folder = format!("examples/{example}");
         let text = String::from_utf8(place.read(&format!("{folder}/README.md"))).unwrap();
         let commands = commands(&text, "```sh\n");
