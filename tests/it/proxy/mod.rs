@@ -7,6 +7,7 @@ mod encodings;
 mod faults;
 mod http;
 mod load;
+mod log;
 mod marks;
 mod private;
 mod serving;
