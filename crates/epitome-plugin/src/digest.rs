@@ -45,12 +45,6 @@ impl<'a> Digest<'a> {
         Self { options, ..self }
     }
 
-    /// The same with other bounds: `most` and what it is measured by.
-    #[must_use]
-    pub fn within(self, most: u64, measure: &'a (dyn Fn(&str) -> u64 + Sync)) -> Self {
-        Self { most, measure, ..self }
-    }
-
     /// The size of a text in the unit of `most`: tokens, as a rule.
     #[must_use]
     pub fn size(&self, text: &str) -> u64 {
