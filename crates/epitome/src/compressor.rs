@@ -128,6 +128,7 @@ impl Compressor {
                 shaped((base, back), &decided.council, &decided.common, (&orders, policy)).await;
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
             account.warnings.extend(told.happened.iter().filter_map(worth_telling));
+            account.warnings.extend(told.of_sessions());
             let errors = decided.council.chain.take_errors();
             account.warnings.extend(errors.iter().map(ToString::to_string));
             match planned {

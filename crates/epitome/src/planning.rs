@@ -77,6 +77,17 @@ pub(crate) struct Told {
     pub(crate) confidence: Option<f64>,
 }
 
+impl Told {
+    /// What was ordered that only sessions do.
+    pub(crate) fn of_sessions(&self) -> impl Iterator<Item = String> {
+        let exports = self.exports.iter().map(|one| {
+            format!("`{}` is not written: only a session writes files for its policies", one.name)
+        });
+        let handover = self.handover.iter();
+        exports.chain(handover.map(|_| "a policy recommends a fresh session".to_owned()))
+    }
+}
+
 /// What is made where nobody says anything: the kernel's own way.
 fn own_way() -> Orders {
     Orders { ops: vec![Order::Fit(Fit::default())], ..Orders::default() }

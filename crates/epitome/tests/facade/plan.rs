@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use epitome::types::hook::{
-    AgeOrder, Ageing, Drop, FoldUser, How, Insert, Merge, Order, Orders, PinOrder, Place, Replace,
-    Rollover, Summarize, Warn,
+    AgeOrder, Ageing, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders,
+    PinOrder, Place, Replace, Rollover, Summarize, Warn,
 };
 use epitome::types::{Happened, Role, Skip};
-use epitome::{Answer, Job, Memory, Opinion, Rest};
+use epitome::{Answer, Job, Memory, Opinion, Rest, Target};
+use epitome_testkit::now;
 
+use crate::host::{bytes, conversation};
 use crate::talk::{Talk, builder, errors, is_valid, names, text, texts, with};
 
 fn ordered(ops: Vec<Order>) -> Option<Answer> {
@@ -171,4 +173,24 @@ fn nothing_ordered_is_nothing_done() {
     // The window forces it all the same.
     talk.chat(20);
     assert!(talk.prompt().tokens[1] <= 1000);
+}
+
+/// What only sessions do is told where a single conversation is compressed.
+#[test]
+fn a_single_conversation_writes_no_files_for_its_policies() {
+    let archives = |job: &Job<'_>, _: &Rest<'_>| {
+        let Job::Plan(_) = job else { return Ok(None) };
+        let name = "archive/talk_full.md".to_owned();
+        let export = Order::Export(Export { name, text: None, append: None });
+        let ops = vec![Order::Fit(Fit::default()), export, Order::Handover(Handover::default())];
+        Ok(ordered(ops))
+    };
+    let builder = with(2000, archives).target(Target::Tokens(300));
+    let compressed = now(builder.build().compress(&bytes(&conversation(12)))).unwrap();
+    assert!(compressed.report.after.tokens <= 300);
+    let expected = [
+        "`archive/talk_full.md` is not written: only a session writes files for its policies",
+        "a policy recommends a fresh session",
+    ];
+    assert_eq!(compressed.report.warnings, expected);
 }
