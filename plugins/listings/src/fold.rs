@@ -26,21 +26,25 @@ const MANY: usize = 6;
 const ENDINGS: usize = 4;
 /// What at most this share of the entries has in common makes them stand out.
 const FEW: f64 = 0.05;
-/// The largest entries of a listing that are shown.
+/// The largest entries of a listing that are shown, where they are so many times the size of most.
 const LARGEST: usize = 5;
+const LARGE: f64 = 2.0;
 
-/// Ranks: heads and what the program said, what was asked for, what stands out, all others.
+/// Ranks: heads and what the program said, what was asked for, what stands out, all others, and what
+/// is like one of those.
 const HEAD: u32 = 0;
 const ASKED: u32 = 1;
 const ODD: u32 = 2;
 const OTHER: u32 = 3;
+const LIKE: u32 = 1 << 16;
 
 pub(crate) fn digest(job: &Digest<'_>, listing: &Listing<'_>) -> Option<Digested> {
     if listing.sort == Sort::Sizes {
         return by_size(job, listing);
     }
     let fold = Fold::of(job, listing);
-    let caps = || vec![Cap { rank: OTHER, most: job.number("whole", WHOLE) }];
+    let cap = |rank, most| Cap { rank, most };
+    let caps = || vec![cap(OTHER, job.number("whole", WHOLE)), cap(LIKE, 0)];
     DEPTHS.iter().find_map(|&(depth, all)| {
         let noun = (!all).then_some("folders");
         let outline =
@@ -118,7 +122,9 @@ impl<'a> Fold<'a> {
         let files = listing.entries.iter().filter(|entry| !entry.is_folder);
         let mut sizes: Vec<f64> = files.filter_map(|entry| bytes(entry.size)).collect();
         sizes.sort_by(|one, other| other.total_cmp(one));
+        let middle = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
         let large = sizes.get(LARGEST.min(sizes.len() / 4)).copied().unwrap_or(f64::INFINITY);
+        let large = large.max(middle * LARGE);
         Self { text: job.text, listing, asked: asked(job, listing), accesses, usual, large }
     }
 
@@ -184,11 +190,12 @@ impl<'a> Fold<'a> {
                 () if odd || alone || large || place == 0 => ODD,
                 () => OTHER + spread(place),
             };
-            let text = self.said(folder, entry, odd || self.differs(entry));
+            let text = self.said(folder, entry, self.differs(entry));
             let own = items.len();
             let like = *kinds.entry((kind::of(entry.name).0, &entry.access)).or_insert(own);
             // Those that stand out are not folded into others.
             let like = if rank <= ODD { own } else { like };
+            let rank = if like == own { rank } else { LIKE };
             let whole = text.len() >= entry.span.len();
             items.push(Item { text, span: entry.span.clone(), rank, like, whole });
         }
