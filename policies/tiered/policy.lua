@@ -5,10 +5,15 @@
 --- agent is watched: one that forgot what it is there for is given the original back.
 ---
 --- Hooks only; which stage is gone through stands in `stops.lua`, as stop hooks, what each does in
---- the modules of this folder, what is told in `prompts`. `job.memo` holds `tried`, the size at
---- which the first two stages were tried last; `whole`, that a large result stayed whole; `asked`, that a person typed `compress`; `handed`,
---- after how many compressions a fresh session was recommended; and what `summary.lua`, `drift.lua`
---- and `lib/stopping.lua` say that they keep there.
+--- the modules of this folder, what is told in `prompts`. `job.memo` holds what `summary.lua`,
+--- `drift.lua` and `lib/stopping.lua` say that they keep there, and
+---
+--- - `tried`: the size at which the first two stages were tried last
+--- - `whole`: that a large result stayed whole
+--- - `asked`: that a person typed `compress`
+--- - `bring`, `waited`: that a compression is made for what was found again, and at which size one
+---   was tried last
+--- - `handed`: after how many compressions a fresh session was recommended
 local drift = require("drift")
 local levels = require("levels")
 local report = require("report")
@@ -67,11 +72,24 @@ local function is_worth_trying(job)
     and not (at and total >= at and total < at + share(job.model.limit, job.opt.retry_after))
 end
 
+--- Whether what was found again waits for a compression, and none was tried for it lately.
+---@param job TriggerJob
+local function brings_back(job)
+  local memo, total = job.memo, job.tokens.total
+  local at = memo.waited
+  if not job.waiting or at and total < at + share(job.model.limit, job.opt.retry_after) then
+    return false
+  end
+  memo.waited = total
+  return true
+end
+
 ---@param job TriggerJob
 ---@return boolean|Due
 function policy.trigger(job)
   local total, asked = job.tokens.total, job.memo.asked
-  job.memo.asked = nil
+  job.memo.asked, job.memo.bring = nil, brings_back(job) or nil
+  job.memo.waited = job.waiting and job.memo.waited or nil
   if job.cause == "overflow" then
     return { level = "hard", reason = "the provider refused it" }
   elseif total > job.budgets.hard then
@@ -80,6 +98,8 @@ function policy.trigger(job)
     return { level = "hard", reason = "the window is nearly full" }
   elseif asked or job.asked or job.cause == "manual" then
     return { level = "asked", reason = "asked for" }
+  elseif job.memo.bring then
+    return { level = "asked", reason = "what was said of the intent comes back" }
   elseif levels.over(total, job, "summarize_at") and not is_resting(job) then
     return { level = "soft", reason = "three quarters of the limit are in use" }
   elseif levels.over(total, job, "truncate_at") and is_worth_trying(job) then

@@ -52,7 +52,7 @@ end
 ---@return boolean
 function stages.over(job, work, threshold)
   if job.cause == "manual" and threshold ~= "handover_at" then
-    return work.size > job.target
+    return job.memo.bring or work.size > job.target
   end
   local is_set = job.cause == "hard" and job.tokens.total > job.most
   return levels.over(work.size, job, threshold)
@@ -94,6 +94,9 @@ end
 ---@return Work
 function stages.summarize(job, work)
   local opt, wanted = job.opt, math.min(job.target, job.most)
+  if job.memo.bring then
+    wanted = math.min(wanted, job.tokens.total - 2 * opt.drift_excerpts)
+  end
   local covers, freed, is_new = summary.covers(job, wanted - job.floor)
   if not is_new then
     work.whole = job.cause == "hard"

@@ -127,7 +127,7 @@ return {
     },
     fallback = function(job, seen)
       seen.recall = drift.query(job, seen.drift)
-      seen.most = job.opt.drift_excerpts
+      seen.most, seen.level = job.opt.drift_excerpts, "soft"
       return seen
     end,
     warn = false,

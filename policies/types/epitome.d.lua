@@ -478,6 +478,7 @@
 ---@field stalled? integer The size at which a compression brought too little, until one brings enough.
 ---@field answered string[] The tools whose results this request brings for the first time.
 ---@field asked? string Who asked for a compression since the last request: a tool's name, or `user`.
+---@field waiting boolean Whether excerpts that a policy had brought back wait for the next compression, as the prompt is not Epitome's to add notes to.
 ---@field mark? integer The message that holds the recorded watermark, where it is in this history.
 
 --- Whether a model's summary is good enough.

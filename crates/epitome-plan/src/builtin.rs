@@ -202,6 +202,7 @@ mod tests {
             stalled,
             answered: Vec::new(),
             asked: None,
+            waiting: false,
             mark: None,
         };
         chain.ask().trigger(&job).ok().flatten().expect("an answer")

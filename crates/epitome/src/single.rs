@@ -149,6 +149,7 @@ impl Single<'_> {
             stalled: None,
             answered: facts::answered(self.thread, self.thread.entries()),
             asked: None,
+            waiting: false,
             mark: None,
         };
         let (cause, target) = match council.ask(&mut job, |rest, job| rest.trigger(job)).await {

@@ -108,7 +108,7 @@ return {
       intent = TASK,
       action = "What would you like me to work on? Which file should I change?",
     })
-    t.eq({ seen.recall, seen.most, seen.level }, { TASK, 500 })
+    t.eq({ seen.recall, seen.most, seen.level, seen.warn }, { TASK, 500, "soft" })
     t.eq(triggers(t, { "何をすればよいですか？" }), { "a clarifying question" })
   end,
 

@@ -155,6 +155,7 @@ mod tests {
             stalled: None,
             answered: Vec::new(),
             asked: None,
+            waiting: false,
             mark: None,
         };
         let brief = words(&Value::Object(job(&Job::Trigger(&trigger))));

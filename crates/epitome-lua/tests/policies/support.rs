@@ -57,6 +57,7 @@ pub(crate) fn trigger_job() -> TriggerJob {
         replied: false,
         answered: Vec::new(),
         asked: None,
+        waiting: false,
         mark: None,
     }
 }

@@ -110,6 +110,9 @@ table! {
         pub answered: Vec<String>,
         /// Who asked for a compression since the last request: a tool's name, or `user`.
         pub asked: Option<String>,
+        /// Whether excerpts that a policy had brought back wait for the next compression, as the
+        /// prompt is not Epitome's to add notes to.
+        pub waiting: bool,
         /// The message that holds the recorded watermark, where it is in this history.
         pub mark: Option<Place>,
     }

@@ -72,6 +72,7 @@ impl Session {
             answered: answered(&ground.tail.thread, new),
             mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
             asked,
+            waiting: acts.is_some_and(|acts| !acts.returning.is_empty()),
         };
         let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
         if is_pending {

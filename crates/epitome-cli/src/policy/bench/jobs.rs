@@ -3,9 +3,9 @@
 //! Invariant: what jobs say of bounds is what the chain answers to `budgets`, as in a session.
 
 use epitome::types::hook::{
-    AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob, Fact,
-    GoalsJob, ModelFacts, ObserveJob, Occasion, Place, PlanJob, PromptJob, Purpose, RenderJob,
-    Standing, StatusJob, Texts, Tokens, TriggerJob, VerifyJob, Wording,
+    AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob,
+    Fact, GoalsJob, ModelFacts, ObserveJob, Occasion, Place, PlanJob, PromptJob, Purpose,
+    RenderJob, Standing, StatusJob, Texts, Tokens, TriggerJob, VerifyJob, Wording,
 };
 use epitome::types::{Cause, Event, Goals, Happened};
 use epitome::{Chain, Job};
@@ -100,6 +100,7 @@ impl Jobs {
                     stalled: None,
                     answered: vec!["read_file".to_owned()],
                     asked: None,
+                    waiting: false,
                     mark: None,
                 }));
             }
