@@ -60,4 +60,8 @@ mod shared_data;
 #[cfg(test)]
 mod shipped;
 #[cfg(test)]
+mod standing;
+#[cfg(test)]
+mod tiered;
+#[cfg(test)]
 mod tutorial;

@@ -196,7 +196,9 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         line("policies", plain(text))?;
     }
     let redo = format!("epitome session redo{flag}");
-    let advice = status.recommendation.replace("epitome session redo", &redo);
+    let own = || status.recommendation.replace("epitome session redo", &redo);
+    let advice = said.as_ref().and_then(|said| said.advice.as_deref().map(plain));
+    let advice = advice.unwrap_or_else(own);
     let advice = format!("  {:12} {advice}", "advice");
     writeln!(out, "{}", wrapped(&advice, output_width(), INDENT))?;
     if !status.history.is_empty() {
