@@ -104,13 +104,13 @@ fn cells<'a>(record: &'a str, sign: &str) -> Option<Vec<&'a str>> {
     }
 }
 
-/// Whether cells name columns: short, different, and no values.
+/// Whether cells name columns: short, different, and neither values nor hits of a search.
 fn is_names(cells: &[&str]) -> bool {
     let is_name = |cell: &&str| {
         let name = value(cell).trim();
         name.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && name.len() <= NAME
-            && !name.contains(['=', '{', '}', '<', '>', '"', '`', '\\'])
+            && !name.contains([':', '=', '{', '}', '<', '>', '"', '`', '\\'])
             && name.split_whitespace().count() <= 4
     };
     let mut names = cells.to_vec();

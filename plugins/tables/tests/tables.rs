@@ -240,6 +240,7 @@ fn what_is_no_table_stays() {
         of(&|n| format!("{n}\twords of line {n} of a file")),
         of(&|n| format!("let value_{n} = call({n}, other);")),
         of(&|n| format!("item {n}\n--- ---\n")),
+        of(&|n| format!("data/orders.csv:{n}:alice,shipped,{n}")),
     ];
     for text in &texts {
         assert_eq!(digest("bash", text), None, "{text}");
