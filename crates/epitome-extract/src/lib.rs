@@ -1,11 +1,9 @@
 //! The summariser that needs no model: keeps what later work will need, in the words it was said.
 //!
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
-//! entries it stands for. The kernel asks it through the same port as a model, and [`Digests`] for
-//! what may stand in the place of a single tool result.
+//! entries it stands for. The kernel asks it through the same port as a model.
 
 mod brief;
-mod digest;
 mod directive;
 mod facts;
 mod keys;
@@ -26,9 +24,8 @@ mod unit;
 mod weigh;
 mod words;
 
-pub use digest::Digests;
 pub use facts::Facts;
 pub use ledger::Ledger;
 pub use must_keep::must_keep;
 pub use summary::Extractive;
-pub use tuning::{Shapes, Short, Tuning};
+pub use tuning::Tuning;

@@ -326,8 +326,8 @@ fn a_profile_that_is_chosen_must_be_there() {
     let variable = [("EPITOME_DEFAULT_PROFILE", "other")];
     check(
         sources("", "[profile.team]", &variable),
-        "EPITOME_DEFAULT_PROFILE: unknown profile `other`; there is `default`, `team`, `early`, `none`, `ollm`, \
-         `staged`, `truncate`, `watermark`",
+        "EPITOME_DEFAULT_PROFILE: unknown profile `other`; there is `default`, `team`, \
+         `early`, `none`, `ollm`, `staged`, `tiered`, `truncate`, `watermark`",
     );
 }
 

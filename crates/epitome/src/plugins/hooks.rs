@@ -4,12 +4,18 @@
 //! same types; whatever else it does is an error, and the next policy answers (SPEC 2.9). Stands in
 //! the chain of a profile as `plugin:NAME`.
 
-use epitome_kernel::{Answer, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest};
+use epitome_kernel::{
+    Answer, HOOKS, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest, nearest,
+};
+use epitome_types::hook::{Shape, TableShape};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::PREFIX;
 use super::load::Running;
+
+/// What stands before the name of a field that is near.
+const MEANT: &str = "did you mean";
 
 /// The field of an answer that has a model asked first.
 const ASK: &str = "ask";
@@ -66,14 +72,57 @@ impl Policy for Hooked {
         if let Some(ask) = answer.get(ASK) {
             return Err(match Ask::deserialize(ask) {
                 Ok(Ask { id, system, user, max_tokens }) => {
-                    Halt::Ask(ModelAsk { id, system, user, max_tokens })
+                    Halt::Ask(ModelAsk { id, system, user, max_tokens, after: None })
                 }
                 Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
             });
         }
-        Answer::read(hook, answer).map_err(|error| {
-            self.failed(hook, format!("{error}; policies/HOOKS.md says what it may answer"))
-        })
+        let wrong = |what| format!("{what}; policies/HOOKS.md says what it may answer");
+        if let Some(strange) = answer_of(hook).and_then(|shape| strange(&answer, &shape)) {
+            return Err(self.failed(hook, wrong(strange)));
+        }
+        Answer::read(hook, answer).map_err(|error| self.failed(hook, wrong(error.to_string())))
+    }
+}
+
+/// What a hook may answer.
+fn answer_of(hook: &str) -> Option<Shape> {
+    HOOKS.iter().find(|known| known.name == hook).map(|hook| hook.answer)
+}
+
+/// The first field of an answer that there is not.
+fn strange(value: &Json, shape: &Shape) -> Option<String> {
+    match (shape, value) {
+        (Shape::Optional(inner), value) => strange(value, inner),
+        (Shape::List(inner), Json::Array(items)) => {
+            items.iter().find_map(|item| strange(item, inner))
+        }
+        (Shape::Map(inner), Json::Object(items)) => {
+            items.values().find_map(|item| strange(item, inner))
+        }
+        (Shape::Table(table), Json::Object(said)) => said.iter().find_map(|(name, value)| {
+            match table.all_fields().find(|field| field.name == name) {
+                Some(field) => strange(value, &field.shape),
+                None => Some(no_field(name, table)),
+            }
+        }),
+        (Shape::Either(shapes), Json::Object(_)) => {
+            let tables = shapes.iter().filter(|shape| matches!(shape, Shape::Table(_)));
+            let strange: Option<Vec<_>> = tables.map(|table| strange(value, table)).collect();
+            strange?.into_iter().max_by_key(|what| what.contains(MEANT))
+        }
+        _ => None,
+    }
+}
+
+fn no_field(name: &str, table: &TableShape) -> String {
+    let names = || table.all_fields().map(|field| field.name);
+    match nearest(name, names()) {
+        Some(near) => format!("there is no field `{name}`; {MEANT} `{near}`"),
+        None => {
+            let names: Vec<_> = names().collect();
+            format!("there is no field `{name}`; there is `{}`", names.join("`, `"))
+        }
     }
 }
 

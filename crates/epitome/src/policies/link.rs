@@ -9,7 +9,6 @@ use crate::plugins::PREFIX;
 
 /// A link of a profile's chain of policies.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a chain has few links, and most are policies")]
 pub enum Link {
     /// A policy in Lua.
     Policy(PolicyRef),

@@ -303,7 +303,7 @@ mod tests {
         check("defualt", "unknown profile `defualt`; did you mean `default`?");
         check(
             "other",
-            "unknown profile `other`; there is `default`, `early`, `none`, `ollm`, `staged`, \
+            "unknown profile `other`; there is `default`, `early`, `none`, `ollm`, `staged`, `tiered`, \
              `truncate`, `watermark`",
         );
     }

@@ -4,18 +4,19 @@
     clippy::disallowed_methods,
     clippy::print_stderr,
     clippy::print_stdout,
-    clippy::unwrap_used,
     reason = "a test that reads files and shows what became of them"
 )]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use epitome_extract::Digests;
-use epitome_kernel::types::Unit;
 use epitome_kernel::{DigestJob, Digester, Gauge, Measure};
 use epitome_testkit::FixedCounter;
+use epitome_types::{Happened, Unit};
 use serde_json::Value;
+
+use crate::plugins::{Desk, Failures};
+use crate::profile::Profile;
 
 /// A recorded result: the tool, its arguments, the text, whether it failed.
 type Recorded = (String, String, String, bool);
@@ -87,9 +88,10 @@ fn recorded(root: &Path) -> Vec<Recorded> {
 fn recorded_results_become_smaller() {
     let Some(root) = shared() else { return };
     let measure = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
-    let digests = Digests::default();
+    let (plugins, failures) = (Profile::default().plugins, Failures::default());
+    let digests = Desk::new(&[], &plugins, &failures);
     // By kind and room: how many, characters before and after, how many lost nothing.
-    let mut sums: BTreeMap<(&str, u64), [u64; 4]> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, u64), [u64; 4]> = BTreeMap::new();
     for (tool, arguments, text, error) in &recorded(&root) {
         for most in [800, 2000, 6000] {
             let (error, size) = (*error, measure.size(text));
@@ -98,8 +100,8 @@ fn recorded_results_become_smaller() {
             let smaller = measure.size(&digested.text);
             assert!(!error && smaller <= most && smaller < size);
             println!("== {} {size} -> {smaller} {tool}\n{}\n", digested.kind, digested.text);
-            let sum = sums.entry((digested.kind, most)).or_default();
             let counts = [1, size, smaller, u64::from(digested.left.is_empty())];
+            let sum = sums.entry((digested.kind.into_owned(), most)).or_default();
             sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     }
@@ -109,5 +111,6 @@ fn recorded_results_become_smaller() {
             "{kind} in {most}: {count} results, {before} -> {after} ({ratio:.1}), {whole} whole"
         );
     }
+    assert_eq!(failures.take(), Vec::<Happened>::new());
     assert!(sums.values().map(|sum| sum[0]).sum::<u64>() > 100);
 }
