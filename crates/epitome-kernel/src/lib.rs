@@ -24,7 +24,7 @@ pub use live::{InForce, Lineage, Reconciled, epoch_of, reconcile};
 pub use nearest::nearest;
 pub use policy::{
     Answer, Asked, Chain, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError,
-    Rest, Tracer,
+    Rest, Tracer, Underway,
 };
 pub use port::{
     Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Model,

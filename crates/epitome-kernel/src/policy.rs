@@ -24,7 +24,7 @@ pub enum Halt {
 }
 
 /// A question for a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelAsk {
     /// The name under which the reply is found in the job.
     pub id: String,
@@ -34,6 +34,19 @@ pub struct ModelAsk {
     pub user: String,
     /// The most tokens of the reply.
     pub max_tokens: Option<u64>,
+    /// The conversation that the question is added to, as a message of the user and nothing else,
+    /// so that the provider reads the rest from its cache. Then there is no `system`, and the size
+    /// of the reply is the conversation's own.
+    pub after: Option<Underway>,
+}
+
+/// A conversation that is under way: the request that its provider was sent, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Underway {
+    /// Its bytes.
+    pub request: Arc<[u8]>,
+    /// The name of its format.
+    pub format: String,
 }
 
 /// A policy failed.
@@ -410,10 +423,10 @@ mod tests {
 
     #[test]
     fn a_question_for_a_model_stops_the_chain() {
-        let ask = ModelAsk { id: "a".into(), system: None, user: "?".into(), max_tokens: None };
+        let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
         let asking = Fixed("asking", |_, _| {
             let (id, user) = ("a".to_owned(), "?".to_owned());
-            Err(Halt::Ask(ModelAsk { id, system: None, user, max_tokens: None }))
+            Err(Halt::Ask(ModelAsk { id, user, ..ModelAsk::default() }))
         });
         check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(ask)), &[]);
         assert_eq!(BudgetsJob::HOOK, "budgets");

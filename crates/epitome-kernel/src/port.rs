@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::policy::ModelAsk;
+use crate::policy::{ModelAsk, Underway};
 use async_trait::async_trait;
 
 use epitome_types::{
@@ -111,6 +111,18 @@ pub trait Model: Send + Sync {
     ///
     /// When it cannot answer.
     async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError>;
+
+    /// The largest prompt that it takes, with room for the answer in it, in tokens as it counts
+    /// them; `None` where nobody knows. It may be asked for over the network, once.
+    async fn window(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a question can be added to this conversation: it is one with this model, so that its
+    /// beginning is cached where the question goes.
+    fn extends(&self, _conversation: &Underway) -> bool {
+        false
+    }
 }
 
 /// A model did not answer.

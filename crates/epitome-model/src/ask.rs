@@ -73,6 +73,7 @@ mod tests {
             system: Some("Be brief.".into()),
             user: "Why?".into(),
             max_tokens: Some(9),
+            after: None,
         };
         let body = body(&endpoint, &ask, Some(4096));
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);

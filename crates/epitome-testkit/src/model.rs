@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn the_last_reply_is_said_for_good() {
         let model = ScriptedModel::saying(&["one", "two"]);
-        let ask = ModelAsk { id: "a".into(), system: None, user: "?".into(), max_tokens: None };
+        let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
         for expected in ["one", "two", "two"] {
             assert_eq!(now(model.complete(&ask)).as_deref(), Ok(expected));
         }

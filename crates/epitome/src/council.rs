@@ -87,7 +87,8 @@ mod tests {
             let replies = &job.common.replies;
             if replies.len() < self.0 {
                 let (id, user) = (format!("q{}", replies.len()), "How is it?".to_owned());
-                return Err(Halt::Ask(ModelAsk { id, system: None, user, max_tokens: Some(9) }));
+                let max_tokens = Some(9);
+                return Err(Halt::Ask(ModelAsk { id, user, max_tokens, ..ModelAsk::default() }));
             }
             let text = replies.values().cloned().collect::<Vec<_>>().join(", ");
             Ok(Some(Status { text: Some(text), ..Status::default() }))

@@ -163,6 +163,7 @@ impl Writer<'_> {
             system: prompt.system.as_ref().map(|system| fill(system, &values)),
             user,
             max_tokens: Some(prompt.max_tokens.unwrap_or(most)),
+            after: None,
         };
         let reply = self.model.complete(&ask).await.map_err(|error| failed(error.to_string()))?;
         let text = reply.trim();

@@ -128,12 +128,8 @@ fn a_model_may_be_asked_first() {
     let over = "return { trigger = function(job) return ep.next(job) end }";
     let chain = chain(&[load("over", over), load("asking", text)]);
     let mut job = trigger_job();
-    let ask = ModelAsk {
-        id: "size".to_owned(),
-        system: None,
-        user: "How large?".to_owned(),
-        max_tokens: Some(5),
-    };
+    let (id, user) = ("size".to_owned(), "How large?".to_owned());
+    let ask = ModelAsk { id, user, max_tokens: Some(5), ..ModelAsk::default() };
     assert_eq!(chain.ask().trigger(&job), Err(Halt::Ask(ask)));
     job.common.replies.insert("size".to_owned(), "large".to_owned());
     let answer = chain.ask().trigger(&job).unwrap();

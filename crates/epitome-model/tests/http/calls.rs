@@ -47,7 +47,8 @@ fn request(api: &str) -> Bytes {
 
 fn ask() -> ModelAsk {
     let (id, user) = ("q".to_owned(), "How is it?".to_owned());
-    ModelAsk { id, system: Some("Be brief.".to_owned()), user, max_tokens: Some(50) }
+    let system = Some("Be brief.".to_owned());
+    ModelAsk { id, system, user, max_tokens: Some(50), after: None }
 }
 
 #[tokio::test]
