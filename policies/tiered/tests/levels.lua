@@ -86,6 +86,18 @@ return {
     t.eq(type("/context status"), { warn = "Context: 5,234/10,000  🟠 orange 52%" })
   end,
 
+  --- What was found again comes back with a compression of its own where it would wait for one; it
+  --- is tried again when the prompt has grown.
+  test_what_was_found_again_comes_back = function(t)
+    local memo = {}
+    t.eq(answer(t, 3000, { waiting = true, memo = memo }), "asked")
+    t.eq(memo, { bring = true, waited = 3000 })
+    t.eq(answer(t, 3400, { waiting = true, memo = memo }), false)
+    t.eq(answer(t, 3500, { waiting = true, memo = memo }), "asked")
+    t.eq(answer(t, 3600, { memo = memo }), false)
+    t.eq(memo, {})
+  end,
+
   test_the_bounds_are_shares_of_the_limit = function(t)
     local large = t.hook("budgets", { model = { limit = 32000 } })
     t.eq(large, { warn = 24000, soft = 16000, hard = 31000, target = 16000, reserve = 1000 })

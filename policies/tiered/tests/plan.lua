@@ -197,6 +197,18 @@ return {
     })
   end,
 
+  --- A compression that brings back what was found makes room for it, however little is in use.
+  test_room_is_made_for_what_was_found_again = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 2000 }, { "a", 1000 } }, newest())
+    local function ops(bring)
+      local more = { cause = "manual", memo = { bring = bring } }
+      return talk.ops(t, talk.job(t, messages, 10000, more))
+    end
+    t.eq(ops(nil), {})
+    t.eq(ops(true), { { "summarize", { 3, 4 }, 2000 } })
+  end,
+
   --- Who asks for a compression gets one, from the first stage that brings something.
   test_what_is_asked_for_is_done = function(t)
     local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
