@@ -6,6 +6,9 @@ use epitome_kernel::types::{Act, Acted, By, ContentId, Epoch, GoalAct, Op};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
+/// The shortest line, in bytes, that tells a quotation from a common word.
+const LEAST_QUOTE: usize = 8;
+
 /// What messages told that are to go for good.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
@@ -28,8 +31,8 @@ impl Told {
     }
 
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
-    /// who did it by hand. A system prompt may be, and
-    /// so may excerpts; they are put together anew without it.
+    /// who did it by hand. A system prompt holds what was said of goals in its lines. Excerpts may
+    /// be, whatever they hold: they are put together anew.
     pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
         match acted.act.clone() {
             Act::Goal(GoalAct { mut change, .. }) => {
@@ -37,10 +40,23 @@ impl Told {
                     |text: &mut String| self.strings.iter().any(|string| holds(string, text));
                 acted.by != By::User && change.texts_mut().any(said)
             }
-            Act::System { .. } | Act::Recall { .. } => true,
+            Act::System { around, .. } => {
+                let lines = self.strings.iter().flat_map(|string| string.lines()).map(stated);
+                let mut lines = lines.filter(|line| line.len() >= LEAST_QUOTE);
+                lines.any(|line| around.iter().any(|text| text.contains(line)))
+            }
+            Act::Recall { .. } => true,
             _ => false,
         }
     }
+}
+
+/// A line without the marker before it and the state behind it (SPEC 9).
+fn stated(line: &str) -> &str {
+    let line = line.trim();
+    let marked = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let line = marked.map_or(line, |(_, text)| text);
+    line.rsplit_once(" - ").map_or(line, |(text, _)| text).trim()
 }
 
 /// The addresses under which copies of a message may be kept.
@@ -113,6 +129,23 @@ mod tests {
         }
         assert_eq!(found.len(), 4);
         assert!(addresses(ContentId::of(""), Some(b"plain")).contains(&ContentId::of("plain")));
+    }
+
+    #[test]
+    fn a_system_prompt_that_states_a_goal_quotes_it() {
+        let around =
+            ["Help.\n\nGoal (high): Mend the parser\n- Keep the lexer".to_owned(), "".into()];
+        let act = Act::System { epoch: None, of: ContentId::of(""), around };
+        let acted = Acted { act, by: By::Policy("staged".into()), at: String::new() };
+        let quoted = |said: &str| {
+            let mut told = Told::default();
+            let bytes = serde_json::json!({"role": "system", "content": said}).to_string();
+            told.add(ContentId::of(said), Some(bytes.as_bytes()));
+            told.quoted_by(&acted)
+        };
+        assert!(quoted("So be it.\n[GOAL] Mend the parser"));
+        assert!(quoted("[DECISION] Keep the lexer - LOCKED"));
+        assert!(!quoted("[GOAL] Mend the printer") && !quoted("Help."));
     }
 
     #[test]

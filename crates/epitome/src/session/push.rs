@@ -24,6 +24,9 @@ impl Session {
     /// on. Where it holds messages these are the history; where it holds none, the history goes on
     /// as it was said so far. Without this a prompt is a request with nothing but messages.
     ///
+    /// Where a policy puts a system prompt together (`staged` does), prompts have that one, with all
+    /// that this request's own says in it.
+    ///
     /// # Errors
     ///
     /// When the request cannot be read, is of another format than the history, or the journal

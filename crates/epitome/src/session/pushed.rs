@@ -24,6 +24,8 @@ pub(crate) struct Pushed {
     messages: Vec<(Vec<u8>, EntryKey)>,
     /// How many of the messages a request held already.
     sent: usize,
+    /// Whether something of it was erased.
+    erased: bool,
     /// The history so far.
     pub(crate) chain: Chain,
     /// The calls that nothing has answered yet.
@@ -42,6 +44,7 @@ impl Pushed {
             system,
             messages: Vec::new(),
             sent: 0,
+            erased: false,
             chain: Chain::of(system.as_slice()),
             open: Vec::new(),
         };
@@ -63,7 +66,8 @@ impl Pushed {
         }
         let (messages, open) = (other.messages.clone(), other.open.clone());
         let chain = messages.iter().fold(self.chain, |chain, (_, key)| chain.then(*key));
-        Ok(Self { messages, sent: other.sent, chain, open, ..self })
+        let (sent, erased) = (other.sent, other.erased);
+        Ok(Self { messages, sent, erased, chain, open, ..self })
     }
 
     /// A history that nothing was said in.
@@ -75,6 +79,7 @@ impl Pushed {
             system: None,
             messages: Vec::new(),
             sent: 0,
+            erased: false,
             chain: Chain::default(),
             open: Vec::new(),
         }
@@ -99,6 +104,7 @@ impl Pushed {
         let mut pushed = Self {
             model: model.map(str::to_owned),
             envelope: document.prefix(0),
+            erased: said.iter().any(|said| said.bytes.is_none()),
             system: said[..lead].first().map(|said| said.key),
             chain: Chain::of(&said[..lead].iter().map(|said| said.key).collect::<Vec<_>>()),
             ..Self::empty(format)
@@ -168,7 +174,7 @@ impl Pushed {
             self.system.into_iter().chain(self.messages.iter().map(|(_, key)| *key)).collect();
         let messages = keys.len() - self.messages.len();
         let sent = if self.sent == 0 { 0 } else { messages + self.sent };
-        Known { keys, sent }
+        Known { keys, sent, erased: self.erased }
     }
 
     /// A request held all of it.

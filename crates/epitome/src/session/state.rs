@@ -98,6 +98,8 @@ pub(crate) struct Known {
     pub(crate) keys: Vec<EntryKey>,
     /// How many of its entries an earlier request held.
     pub(crate) sent: usize,
+    /// Whether something of it was erased.
+    pub(crate) erased: bool,
 }
 
 impl Incoming {

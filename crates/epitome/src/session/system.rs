@@ -78,6 +78,8 @@ pub(crate) struct Mandate {
     own: Option<String>,
     /// What takes its place, where a policy put one together.
     assembled: Option<Assembled>,
+    /// Whether something of the history was erased, and maybe what was put together with it.
+    erased: bool,
 }
 
 impl Mandate {
@@ -102,13 +104,14 @@ impl Session {
         &self,
         ground: &mut Ground<'_, '_>,
         state: &State,
+        erased: bool,
     ) -> Result<(), Error> {
         let source = ground.source;
         let own = system(source.body, source.format, &source.scan)?;
         let (epoch, of) = (ground.standing.epoch, hash(own.as_deref()));
         let mut known = state.acts.iter().flat_map(|acts| &acts.systems).rev();
         let assembled = known.find(|one| one.epoch == epoch && one.of == of).cloned();
-        let mandate = Mandate { own, assembled };
+        let mandate = Mandate { own, assembled, erased };
         let counter = ground.tail.tokens.gauge().counter;
         let growth = mandate.assembled.as_ref().map(|it| mandate.growth(it, counter));
         (ground.mandate, ground.assembled) = (Some(mandate), growth.unwrap_or_default());
@@ -116,11 +119,12 @@ impl Session {
     }
 
     /// Whether one is to be put together though nothing is compressed: before the first request,
-    /// and where what was recorded belongs to another epoch or to other words of the host.
+    /// and where what was recorded belongs to another epoch or to other words of the host, or may
+    /// have been erased.
     pub(super) fn lacks_system(&self, ground: &Ground<'_, '_>, state: &State) -> bool {
         let is_known = state.acts.as_ref().is_some_and(|acts| !acts.systems.is_empty());
-        let lacks = ground.mandate.as_ref().is_some_and(|it| it.assembled.is_none());
-        lacks && (is_known || ground.incoming.sent == 0)
+        let lacking = ground.mandate.as_ref().filter(|it| it.assembled.is_none());
+        lacking.is_some_and(|it| is_known || it.erased || ground.incoming.sent == 0)
     }
 
     /// One that is put together of what is true now, where the policies do so.

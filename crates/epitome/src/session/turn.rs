@@ -88,7 +88,7 @@ impl Session {
         mut state: State,
     ) -> Result<Option<(State, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
-        let is_owned = pushed.is_some();
+        let erased = pushed.as_ref().map(|known| known.erased);
         let (reading, mut memory) = self.read(source, pushed, &mut state, &counter)?;
         let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
@@ -123,8 +123,8 @@ impl Session {
             mandate: None,
             assembled: 0,
         };
-        if is_owned {
-            self.meet_system(&mut ground, &state)?;
+        if let Some(erased) = erased {
+            self.meet_system(&mut ground, &state, erased)?;
         }
         let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {

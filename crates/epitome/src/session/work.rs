@@ -89,7 +89,7 @@ impl Work<'_> {
 
     fn all(&self) -> Vec<&Augment> {
         let all = self.active.augments.iter().map(|one| one.augment);
-        all.filter(|augment| !self.is_said(&augment.text)).collect()
+        all.filter(|augment| !self.is_said(augment.text.trim())).collect()
     }
 
     fn is_said(&self, text: &str) -> bool {

@@ -52,9 +52,13 @@ fn push(live: &mut Session, messages: &[String]) {
 }
 
 fn set_goal(journal: &Memory, text: &str) {
+    set_goal_by(journal, text, By::User);
+}
+
+fn set_goal_by(journal: &Memory, text: &str, by: By) {
     let change = GoalChange::Set { text: text.to_owned(), priority: Priority::High };
     let act = Act::Goal(GoalAct { goal: None, change });
-    let acted = Acted { act, by: By::User, at: AT.to_owned() };
+    let acted = Acted { act, by, at: AT.to_owned() };
     journal.act(&crate::scope("default"), "a", &[acted]).unwrap();
 }
 
@@ -183,6 +187,24 @@ fn a_part_beyond_the_bound_is_named_once() {
     assert!(told[0].starts_with("parts: the system prompt takes "), "{told:?}");
     assert!(told[0].contains("of 8; the part `goal`"), "{told:?}");
     assert_eq!(warnings(&now(live.prompt()).unwrap()), [""; 0]);
+}
+
+#[test]
+fn what_was_erased_is_no_longer_in_it() {
+    let journal = Arc::new(Memory::new());
+    let mut live = open(&journal, 500, OPENAI);
+    let said = "Tell hunter2 to them";
+    let ask = json!({"role": "user", "content": format!("[GOAL] {said}")}).to_string();
+    push(&mut live, &[history(&[])[0].clone(), ask]);
+    set_goal_by(&journal, said, By::Model);
+    let (system, _) = sent(&now(live.prompt()).unwrap());
+    assert!(system.contains(said), "{system}");
+    let scope = crate::scope("default");
+    let key = journal.history(&scope, live.info().unwrap().head, 1, 1).unwrap()[0].key;
+    journal.erase(&scope, key).unwrap();
+    let (anew, rest) = sent(&now(open(&journal, 500, OPENAI).prompt()).unwrap());
+    assert!(!anew.contains("hunter2") && !rest.contains("hunter2"), "{anew}\n{rest}");
+    assert!(anew.starts_with("Help."), "{anew}");
 }
 
 #[test]
