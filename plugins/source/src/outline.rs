@@ -115,6 +115,12 @@ fn declaration(lines: &[&str], ranks: &mut [u32], index: usize) {
         ranks[end] = ranks[end].min(rank);
         end += 1;
     }
+    let goes_on =
+        |line: &&str| ["throws ", "-> "].iter().any(|sign| line.trim_start().starts_with(sign));
+    if lines.get(end).is_some_and(goes_on) {
+        ranks[end] = ranks[end].min(rank);
+        end += 1;
+    }
     // A docstring stands below what it documents, any other text above.
     if lines
         .get(end)
