@@ -7,20 +7,23 @@
 local calls = require("calls")
 local intents = require("intent")
 local templates = require("templates")
+local texts = require("texts")
 local words = require("words")
 
 local drift = {}
 
---- How much is remembered: words of the conversation, the newest messages that are read whole, and
---- of each message in bytes; of calls the beginning, and calls that wrote.
-local WORDS, WHOLE, BYTES, CALL, WRITES = 1500, 30, 2000, 300, 200
+--- How much is remembered: words of the conversation, and calls that wrote. What is read for it: the
+--- newest messages, each up to so many characters, and of older ones what people said, and the
+--- beginnings of calls.
+local WORDS, WRITES, NEWEST, READ, CALL = 1500, 200, 30, 2000, 300
 
 --- The share of its words that an action has in common with the conversation, where it is about
 --- something else; and the least that it must say to be judged.
 local STRANGE, TELLING = 0.25, 3
 
---- The longest question that asks rather than offers, in characters.
-local QUESTION = 600
+--- The longest question that asks rather than offers, in characters; the longest text that declares
+--- a work done rather than tells of it, in bytes.
+local QUESTION, DECLARED = 600, 600
 
 --- The most of an intent or an action that is told, in characters.
 local TOLD = 200
@@ -40,6 +43,7 @@ local ASKS = "[?？؟]\\s*$"
 ---@field kept integer how many these are
 ---@field untouched string[] files that the intent names and no call did
 ---@field written boolean whether a file that it names was written
+---@field calls boolean whether there was a call
 ---@field working boolean whether the agent was in the middle of its work
 ---@field asking boolean whether it asked questions before
 ---@field looked boolean|nil whether a message of it was looked at
@@ -48,14 +52,13 @@ local ASKS = "[?？؟]\\s*$"
 
 --- A text on one line, for people.
 local function told(text)
-  local line = (text:gsub("%s+", " "):gsub("^ ", ""))
-  local ends = utf8.offset(line, TOLD + 1)
-  return ends and ends <= #line and line:sub(1, ends - 1) .. "…" or line
+  return texts.clipped((text:gsub("%s+", " "):gsub("^ ", "")), TOLD)
 end
 
 --- Adds the words of a text, as far as there is room.
-local function learn(anchor, text)
-  for _, word in ipairs(words.of(text:sub(1, BYTES), 500)) do
+---@param most integer|nil characters that are read of it
+local function learn(anchor, text, most)
+  for _, word in ipairs(words.of((texts.begin(text, most or READ)), 500)) do
     if not anchor.words[word] and anchor.count < WORDS then
       anchor.words[word], anchor.count = true, anchor.count + 1
     end
@@ -107,11 +110,14 @@ end
 local function was_asking(entries)
   local left = 4
   for place = entries.count, 1, -1 do
-    if left > 0 and entries.speaker[place] == "model" and not entries.tools[place] then
+    if entries.speaker[place] == "model" and not entries.tools[place] then
       left = left - 1
       if ep.re.find(ASKS, entries:text(place) or "") then
         return true
       end
+    end
+    if left == 0 then
+      break
     end
   end
   return false
@@ -141,26 +147,26 @@ function drift.anchor(job, intent)
     words = {}, count = 0, writes = {}, kept = 0,
     untouched = words.files(intent),
     written = false,
+    calls = false,
     working = is_working(entries),
     asking = was_asking(entries),
     strange = 0,
   }
   learn(anchor, intent)
   for place = entries.count, 1, -1 do
-    local text = entries:text(place) or ""
-    local is_call = entries.tools[place] and entries.speaker[place] == "model"
+    local speaker, is_new = entries.speaker[place], place > entries.count - NEWEST
+    local is_call = entries.tools[place] and speaker == "model"
+    local is_read = is_call or is_new or speaker == "human"
+    local text = is_read and entries:text(place) or ""
     if is_call then
+      anchor.calls = true
       learn_writes(anchor, entries, place)
       touch(anchor, text)
       for _, input in ipairs(entries.inputs[place] or {}) do
         anchor.written = anchor.written or wrote(names, input.path)
       end
     end
-    if entries.speaker[place] == "human" or place > entries.count - WHOLE then
-      learn(anchor, text)
-    elseif is_call then
-      learn(anchor, text:sub(1, CALL))
-    end
+    learn(anchor, text, is_call and not is_new and CALL or READ)
   end
   return anchor
 end
@@ -193,11 +199,11 @@ local function is_elsewhere(job, anchor)
   if #job.actions == 0 then
     return false
   end
-  local texts = { said(job) }
+  local about = { said(job) }
   for _, action in ipairs(job.actions) do
-    texts[#texts + 1] = words.of_call(action.arguments)
+    about[#about + 1] = words.of_call(action.arguments)
   end
-  local all, known = words.of(table.concat(texts, " "), 300), 0
+  local all, known = words.of(table.concat(about, " "), 300), 0
   for _, word in ipairs(all) do
     known = known + (anchor.words[word] and 1 or 0)
   end
@@ -243,13 +249,14 @@ local function is_asking(job, anchor)
     and questions * 2 >= #sentences
 end
 
---- Does the agent declare itself done without the deliverable: a file that the intent names, that
---- no call ever named, while none that it names was written?
+--- Does the agent declare itself done, in a few words, without the deliverable: a file that the
+--- intent names, that no call ever named, while none that it names was written? Of an agent that
+--- calls no tools nobody can tell.
 ---@param anchor Anchor
 local function is_done_early(job, anchor)
   local text = job.entry:text()
-  return #job.actions == 0 and #anchor.untouched > 0 and not anchor.written
-    and matches(job.opt.finished, text) and not ep.re.find(ASKS, text)
+  return #job.actions == 0 and anchor.calls and #anchor.untouched > 0 and not anchor.written
+    and #text <= DECLARED and matches(job.opt.finished, text) and not ep.re.find(ASKS, text)
 end
 
 --- The questions, the surest first, and what shows that the answer is drift.

@@ -1,7 +1,7 @@
 --- The intent: what a session is for, which is never lost (SPEC 7.3, 7.9).
 ---
---- It is what a person said last that says more than to go on. That message, and the one that
---- opened the conversation, stay as they are where they are small enough to.
+--- It is what a person said last that says more than to go on. That message, the one that opened the
+--- conversation, and what else people said stay as they are while there is room for them.
 local share = require("numbers").share
 
 local intent = {}
@@ -41,18 +41,27 @@ function intent.of(job)
   return newest and job.entries:text(newest) or ""
 end
 
---- The messages that stay for it.
+--- The messages that stay for it, as far as there is room: the newest that says something, the one
+--- that opens the conversation, and what else people said, the newest first.
 ---@param job PlanJob
 ---@return table<integer, boolean>
 function intent.kept(job)
   local entries, kept = job.entries, {}
-  local most = share(job.model.limit, job.opt.intent_share)
+  local room = share(job.model.limit, job.opt.intent_share)
+  local function keep(place)
+    local tokens = entries.sent[place]
+    if tokens > 0 and not kept[place] and not entries.tools[place] and tokens <= room then
+      kept[place], room = true, room - tokens
+    end
+  end
   local first, newest = intent.places(entries)
-  for _, place in ipairs({ newest or 0, first or 0 }) do
-    local is_there = place > 0 and not kept[place] and entries.sent[place] > 0
-    if is_there and not entries.tools[place] and entries.sent[place] <= most then
-      kept[place] = true
-      most = most - entries.sent[place]
+  if newest then
+    keep(newest)
+    keep(first)
+  end
+  for place = entries.count, 1, -1 do
+    if entries.role[place] == "user" and entries.speaker[place] == "human" then
+      keep(place)
     end
   end
   return kept

@@ -4,26 +4,19 @@
 --- is cut by the kernel, and says where the rest is.
 local share = require("numbers").share
 local templates = require("templates")
+local texts = require("texts")
 
 local offloading = {}
 
---- The most of a line that a reference quotes, in characters.
-local LINE = 200
+--- The most of a line that a reference quotes, in characters; and the most before what it tells of a
+--- failure by that is looked at, in bytes.
+local LINE, LONGEST = 200, 1000
 
 --- The least that is left of a result that is cut, in tokens.
 local LEAST = 100
 
 --- Names that Epitome fills in where it finds them, wherever they stand.
 local FILLED = { id = true, tokens = true, lines = true, saved = true, file = true }
-
---- The beginning of a text, in characters.
----@param text string
----@param most integer
----@return string
-local function begin(text, most)
-  local ends = utf8.offset(text, most + 1)
-  return ends and ends <= #text and text:sub(1, ends - 1) or text
-end
 
 --- A text that was said, as it stands in a template that Epitome fills in: what looks like one of
 --- its names must not become one.
@@ -60,7 +53,27 @@ end
 ---@param opt table
 ---@return string
 function offloading.preview(entry, opt)
-  return begin(entry:head(opt.preview_lines), opt.preview_chars)
+  return (texts.begin(entry:head(opt.preview_lines), opt.preview_chars))
+end
+
+--- The first line of a text that a pattern matches, and where the next one begins. Of a line that is
+--- too long only what matched and what follows.
+---@param text string
+---@param pattern string
+---@param from integer
+---@return string|nil line, integer next
+local function matching(text, pattern, from)
+  local first, last = ep.re.find("(?m)" .. pattern, text, from)
+  if not first then
+    return nil, from
+  end
+  local before = text:sub(math.max(from, first - LONGEST), first - 1)
+  local start = before:match("^.*\n()") or 1
+  if #before < LONGEST or start > 1 then
+    first = first - #before + start - 1
+  end
+  local ends = text:find("\n", math.max(last, first), true) or #text + 1
+  return text:sub(first, ends - 1), ends + 1
 end
 
 --- The lines that tell of failures and that the preview does not show, one more than a reference
@@ -72,12 +85,13 @@ end
 function offloading.failures(entry, preview, opt)
   local lines, known, text = {}, {}, entry:text()
   for _, pattern in ipairs(opt.failures) do
-    for _, line in ipairs(ep.re.all("(?m)(^.*(?:" .. pattern .. ").*$)", text, 100)) do
-      local is_new = not known[line] and not preview:find(line, 1, true)
-      if is_new and #lines <= opt.failure_lines then
+    local line, from = matching(text, pattern, 1)
+    while line and #lines <= opt.failure_lines do
+      if not known[line] and not preview:find(line, 1, true) then
         lines[#lines + 1] = line
       end
       known[line] = true
+      line, from = matching(text, pattern, from)
     end
   end
   return lines
@@ -101,7 +115,7 @@ function offloading.reference(job)
   local preview = offloading.preview(entry, opt)
   local failures = offloading.failures(entry, preview, opt)
   for at, line in ipairs(failures) do
-    failures[at] = begin(line, LINE)
+    failures[at] = texts.clipped(line, LINE)
   end
   failures[opt.failure_lines + 1] = nil
   local lines = quoted(table.concat(failures, "\n"))
@@ -125,7 +139,7 @@ function offloading.of(job, last)
     local is_result = entries.speaker[place] == "tool" and #entries.names[place] == 1
     if is_result and not entries.pinned[place] and offloading.is_large(sent, job) then
       local head = entries:head(place, job.opt.preview_lines) or ""
-      local target = math.max(ep.count(begin(head, job.opt.preview_chars)), LEAST)
+      local target = math.max(ep.count((texts.begin(head, job.opt.preview_chars))), LEAST)
       local op = { op = "replace", entry = place, how = "offload", target = target }
       steps[#steps + 1] = { place = place, op = op, saved = sent - target }
     end

@@ -42,7 +42,7 @@ return {
   },
   keep_recent_share = {
     type = "number",
-    default = 0.30,
+    default = 0.25,
     min = 0,
     max = 1,
     doc = "Share of the room beside what is pinned that the newest messages fill, as they are.",
@@ -51,24 +51,22 @@ return {
     type = "integer",
     default = 6,
     min = 0,
-    doc = "How many of the newest messages keep their results and inputs, and stay before a summary"
-      .. " in any case where they fit.",
+    doc = "How many of the newest messages keep their results and inputs.",
   },
   intent_share = {
     type = "number",
     default = 0.10,
     min = 0,
     max = 1,
-    doc = "The most of the limit that the messages take which state what the session is for; as far"
-      .. " as they fit, they stay as they are.",
+    doc = "The most of the limit that messages of people take which stay before a summary; those that"
+      .. " state what the session is for go first.",
   },
   summary_share = {
     type = "number",
     default = 0.25,
     min = 0,
     max = 1,
-    doc = "The least of what it stands for that a summary gets, as long as the next one is not due"
-      .. " at once.",
+    doc = "The share of what it stands for that a summary gets where there is little room.",
   },
   summary_least = {
     type = "integer",

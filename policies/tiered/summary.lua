@@ -58,17 +58,16 @@ end
 ---@param room integer
 ---@return table<integer, boolean> stays the numbers of these exchanges
 local function newest(job, all, room)
-  local stays, taken, messages = {}, 0, 0
+  local stays, taken = {}, 0
   local most = share(room, job.opt.keep_recent_share)
   for at = #all, 1, -1 do
     local one = all[at]
-    local wanted = messages < job.opt.keep_messages and taken + one.tokens <= share(room, 0.5)
-    if at < #all and taken + one.tokens > most and not wanted then
+    if at < #all and taken + one.tokens > most then
       break
     end
     stays[one.number] = true
     if not one.pinned then
-      taken, messages = taken + one.tokens, messages + #one.places
+      taken = taken + one.tokens
     end
   end
   return stays
@@ -105,7 +104,8 @@ function summary.covers(job, room)
 end
 
 --- What it may take: the room that there is; where that is little, a share of what it stands for, as
---- long as the next summary is not due at once.
+--- long as the next summary is not due at once, or where it is in any case, as far as the window
+--- goes.
 ---@param job PlanJob
 ---@param room integer
 ---@param freed integer
@@ -114,8 +114,8 @@ end
 function summary.target(job, room, freed, rest)
   local opt, limit = job.opt, job.model.limit
   local below = share(limit, opt.summarize_at) - share(limit, opt.retry_after) - rest
-  local least = math.min(share(freed, opt.summary_share), below, job.most - rest)
-  return math.max(room, least, opt.summary_least)
+  local most = below > opt.summary_least and below or job.most - rest
+  return math.max(room, math.min(share(freed, opt.summary_share), most), opt.summary_least)
 end
 
 --- The files as a text, one on each line.

@@ -3,6 +3,7 @@
 --- Only what is on disk as it was written is truncated: then nothing is lost but a copy.
 local calls = require("calls")
 local templates = require("templates")
+local texts = require("texts")
 
 local truncation = {}
 
@@ -66,12 +67,11 @@ local function account(job, one)
     return ep.prompt("truncated-unread"):gsub("%s+$", "")
   end
   local _, breaks = written:gsub("\n", "")
-  local ends = utf8.offset(first, QUOTED + 1)
-  if ends and ends <= #first then
-    first = first:sub(1, ends - 1) .. "…"
-  end
   local lines = written:sub(-1) == "\n" and breaks or breaks + 1
-  return templates.fill("truncated-account", { lines = lines, first = first })
+  return templates.fill("truncated-account", {
+    lines = lines,
+    first = texts.clipped(first, QUOTED),
+  })
 end
 
 --- What stands in the place of what was written.

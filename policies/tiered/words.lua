@@ -2,6 +2,8 @@
 ---
 --- Words are known by their beginnings, so that `export`, `exporter` and `exports` are one. Where a
 --- script sets no spaces between words, its letters count.
+local texts = require("texts")
+
 local words = {}
 
 --- A word: a letter of a script without spaces, two letters of scripts with short words, or four.
@@ -25,8 +27,7 @@ function words.of(text, most)
   local found, known = {}, {}
   for _, word in ipairs(ep.re.all(WORD, (text:gsub("(%l)(%u)", "%1 %2")), most)) do
     word = word:lower()
-    local ends = utf8.offset(word, BEGINNING + 1)
-    word = ends and word:sub(1, ends - 1) or word
+    word = texts.begin(word, BEGINNING)
     if not known[word] then
       known[word] = true
       found[#found + 1] = word
@@ -54,10 +55,10 @@ end
 ---@param arguments string JSON text
 ---@return string
 function words.of_call(arguments)
-  local texts = {}
+  local found = {}
   local function gather(value)
     if type(value) == "string" and #value <= SHORT then
-      texts[#texts + 1] = value
+      found[#found + 1] = value
     elseif type(value) == "table" then
       local names = {}
       for name in pairs(value) do
@@ -71,7 +72,7 @@ function words.of_call(arguments)
   end
   local decoded = ep.json.decode(arguments)
   gather(decoded == nil and ep.clip(arguments, UNREAD) or decoded)
-  return table.concat(texts, " ")
+  return table.concat(found, " ")
 end
 
 return words

@@ -96,6 +96,13 @@ To read it, open that file, in parts where it is long: the lines that you need, 
     t.ok(with:find("It tells of failures:\n\nERROR: no space left\n", 1, true), with)
     with = answer(t, 20000, { text = "src/a.rs:3:1: error: no such thing\n" .. lines(20) }).with
     t.ok(not with:find("It tells of failures", 1, true), "the preview shows it")
+    -- Of a very long line what tells of it, and what stands behind.
+    text = lines(300) .. "\n" .. ("é"):rep(900) .. " ERROR: full\nlast line"
+    with = answer(t, 20000, { text = text }).with
+    t.ok(with:find("failures:\n\nERROR: full\n", 1, true), with)
+    text = lines(300) .. "\n" .. ("é"):rep(300) .. " ERROR: full"
+    with = answer(t, 20000, { text = text }).with
+    t.ok(with:find("failures:\n\n" .. ("é"):rep(200) .. "…\n", 1, true), with)
   end,
 
   -- "else keep with a warning"

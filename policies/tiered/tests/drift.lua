@@ -174,6 +174,18 @@ return {
     t.eq(triggers(t, { run("python src/export.py > report.md", ""), "Done." }), {})
   end,
 
+  --- Who tells at length of something that is complete has not declared the work done, and an agent
+  --- that calls no tools may write in other ways.
+  test_done_is_declared_in_a_few_words = function(t)
+    local tells = "The list is complete. " .. ("It holds every month of the year so far. "):rep(20)
+    t.eq(triggers(t, { tells }), {})
+    local talks = {
+      { "u", 60, TASK }, { "a", 1000 }, { "u", 30, "The output of the command is empty." },
+      { "a", 400 }, { "u", 20, "It printed three lines." }, { "a", 60 },
+    }
+    t.eq(triggers(t, { "The script is complete." }, { before = talks }), {})
+  end,
+
   --- Without a file that the intent names, nobody can tell.
   test_done_where_no_file_is_named = function(t)
     local messages = before()

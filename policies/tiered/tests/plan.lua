@@ -1,11 +1,11 @@
 --- The stages of a plan, and the stop hooks that lead through them (SPEC 7.2 to 7.4, 7.8).
 local talk = require("tests.support.talk")
 
---- Twelve messages after which everything is old enough, the newest of 50 tokens.
+--- Six messages, after which everything is old enough, of so many tokens each.
 local function newest(tokens)
   local all = {}
   for at = 1, 6 do
-    all[at] = { "a", tokens or 50 }
+    all[at] = { "a", tokens or 30 }
   end
   return all
 end
@@ -105,11 +105,11 @@ return {
     local job = talk.job(t, messages, 2200, { workspace = true, session = "my talk/1" })
     local ops, orders = talk.ops(t, job)
     t.eq(orders.ops[1], { op = "export", name = "archive/my-talk-1_full.md" })
-    t.eq(ops[2], { "summarize", { 3, 4 }, 600 })
+    t.eq(ops[2], { "summarize", { 3, 4 }, 720 })
     t.eq({ #ops, orders.snapshot, orders.reason }, { 2, true, "older messages became a summary" })
     -- Without a workspace the journal alone has the original.
     job = talk.job(t, messages, 2200)
-    t.eq(talk.ops(t, job), { { "summarize", { 3, 4 }, 600 } })
+    t.eq(talk.ops(t, job), { { "summarize", { 3, 4 }, 720 } })
     t.eq(job.memo.intent, "Please compare the two drafts of the report.")
   end,
 
@@ -123,6 +123,10 @@ return {
     t.eq(talk.ops(t, talk.job(t, messages, 2000))[1], { "summarize", { 3 }, 205 })
     messages[2][2], messages[3][2] = 1020, 300
     t.eq(talk.ops(t, talk.job(t, messages, 1800))[1], { "summarize", { 3 }, 400 })
+    -- Where the next one is due at once in any case, it gets its quarter all the same.
+    messages[2][2], messages[3][2] = 700, 1600
+    local job = talk.job(t, messages, 2500, { cause = "hard" })
+    t.eq(talk.ops(t, job)[1], { "summarize", { 3 }, 175 })
   end,
 
   --- The one before goes into it; inputs that leave now are not truncated.
@@ -130,26 +134,29 @@ return {
     local messages = joined(
       { { "u", 100, "Please compare the two drafts of the report." } },
       { { "a", 900, checkpoint = 1 }, { "a", 300, checkpoint = 1 } },
-      { talk.write("notes.md", 20, 300), { "r", 20 }, { "a", 1000 } }, newest())
+      { talk.write("notes.md", 20, 300), { "r", 20 }, { "a", 1110 } }, newest())
     local job = talk.job(t, messages, 2500, { checkpoint = 300 })
-    t.eq(talk.ops(t, job), { { "summarize", { 3, 4, 5, 6, 7 }, 750 } })
+    t.eq(talk.ops(t, job), { { "summarize", { 3, 4, 5, 6, 7 }, 870 } })
   end,
 
   test_a_summary_alone_is_not_written_anew = function(t)
     local messages = joined({ { "u", 100, "Please compare the two drafts." } },
-      { { "a", 900, checkpoint = 1 } }, newest(20))
+      { { "a", 900, checkpoint = 1 } }, newest(10))
     local job = talk.job(t, messages, 1000, { checkpoint = 300, total = 800 })
     t.eq(talk.ops(t, job), {})
   end,
 
-  -- "never lose the intent": what the person wants now stays beside what opened the conversation
+  -- "never lose the intent": what the person wants now stays beside what opened the conversation,
+  -- and what else people said as far as there is room, which is 10 % of the limit
   test_the_intent_stays = function(t)
     local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
       { { "a", 700 }, { "u", 60, "Now write the second one anew, in English." } },
       { { "a", 400 }, { "u", 10, "go on" }, { "a", 300 } }, newest())
     local job = talk.job(t, messages, 2200)
-    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 6, 7 }, 540 })
+    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 7 }, 650 })
     t.eq(job.memo.intent, "Now write the second one anew, in English.")
+    t.eq(talk.ops(t, job, { intent_share = 0.075 })[1][2], { 3, 5, 6, 7 })
+    t.eq(talk.ops(t, job, { intent_share = 0.03 })[1][2], { 2, 3, 5, 6, 7 })
   end,
 
   --- A long task is summed up, and what is kept of it is in the facts that a summary must hold.
@@ -163,7 +170,7 @@ return {
   test_without_an_intent_a_fresh_session_is_recommended = function(t)
     local messages = joined({ { "a", 1000 }, { "a", 400 } }, newest())
     t.eq(talk.ops(t, talk.job(t, messages, 2200)), {
-      { "summarize", { 2, 3 }, 700 }, { "handover", {} },
+      { "summarize", { 2, 3 }, 820 }, { "handover", {} },
     })
     local unnamed = wrote(400, { path = "", persisted = false }, newest(250))
     t.eq(talk.ops(t, talk.job(t, unnamed, 2500))[2], { "handover", {} })
