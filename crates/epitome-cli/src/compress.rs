@@ -13,7 +13,7 @@ use epitome::{Compressed, Compressor, Durability, Format, Memory, Profile, Repor
 use crate::clock::{now, since};
 use crate::fault::{Fault, warn};
 use crate::files::Output;
-use crate::flags::{self, Common, FormatFlag, SummaryFlags, WindowFlags};
+use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::late::Late;
 use crate::{files, plan, report, settings};
 
@@ -31,9 +31,8 @@ pub(crate) struct Args {
     window: WindowFlags,
     #[command(flatten)]
     summary: SummaryFlags,
-    /// Who summarises
-    #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
-    summarizer: String,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -94,9 +93,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let config = args.common.profile.load(|sources| {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
-        args.summary.set(args.window.set(sources))
+        args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
-    let profile = settings::permitted(config.chosen()?)?;
+    let profile = settings::connected(config.chosen()?)?;
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -146,8 +145,9 @@ fn compress(
         Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
         Some(path) => builder.store(Arc::new(Late { path: path.clone(), durability }), &scope),
     };
-    // The extractive summariser never waits; a runtime is there for those that will.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(Fault::internal)?;
+    // The extractive summariser never waits; a runtime is there for models.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Fault::internal)?;
     let name = files::name(args.input.as_deref());
     let compressed = runtime.block_on(builder.build().compress(input));
     compressed.map_err(|error| Fault::of_compression(error, &name))

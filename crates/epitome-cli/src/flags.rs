@@ -3,7 +3,7 @@
 //! Invariant: a value that is refused says what would be taken.
 
 use clap::Args;
-use epitome::{Format, Sources, Style, Window};
+use epitome::{Format, Scribe, Sources, Style, Window};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -146,12 +146,30 @@ fn names() -> String {
     Format::ALL.map(|format| format!("`{format}`")).join(", ")
 }
 
-/// Reads `--summarizer`.
-pub(crate) fn summarizer(name: &str) -> Result<String, String> {
-    match name {
-        "extractive" => Ok(name.to_owned()),
-        _ => Err("models are not supported yet; there is `extractive`".to_owned()),
+/// Who writes summaries, in place of whom the profile names.
+#[derive(Args)]
+pub(crate) struct SummarizerFlags {
+    /// Who writes summaries: a model (ollama:NAME, openai:NAME@URL, anthropic:NAME), or extractive,
+    /// which asks none; given more than once, the next one where one fails [default: as configured,
+    /// or extractive]
+    #[arg(long = "summarizer", value_name = "MODEL", value_parser = summarizer)]
+    summarizers: Vec<String>,
+}
+
+impl SummarizerFlags {
+    /// Names them for the profile.
+    pub(crate) fn set(&self, sources: Sources) -> Sources {
+        match &self.summarizers[..] {
+            [] => sources,
+            named => sources.flag_of_profile("--summarizer", "summarizers", named.to_vec()),
+        }
     }
+}
+
+/// Reads `--summarizer`.
+fn summarizer(name: &str) -> Result<String, String> {
+    let scribe = name.parse::<Scribe>().map_err(|error| format!("{error}, or `extractive`"))?;
+    Ok(scribe.to_string())
 }
 
 /// Reads a number of tokens, characters, bytes or messages.

@@ -4,7 +4,9 @@
 //! the configuration, never a flag that a key stands for.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use epitome::model::Http;
 use epitome::{Config, ConfigError, Profile, Sources};
 use epitome_lab::Prices;
 
@@ -90,6 +92,17 @@ impl ProfileFlags {
 pub(crate) fn permitted(profile: Profile) -> Result<Profile, Fault> {
     profile.permitted()?;
     Ok(profile)
+}
+
+/// The same, with the models that it names ready to be asked.
+pub(crate) fn connected(profile: Profile) -> Result<Profile, Fault> {
+    let profile = permitted(profile)?;
+    if !profile.names_models() {
+        return Ok(profile);
+    }
+    let transport = Http::new().map_err(Fault::internal)?;
+    let var = |name: &str| std::env::var(name).ok();
+    profile.connected(Arc::new(transport), var).map_err(Fault::usage)
 }
 
 /// Sets a path from a flag, where it was given.

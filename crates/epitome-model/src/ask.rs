@@ -4,7 +4,9 @@
 //! reads it from its cache. Called by the client.
 
 use bytes::Bytes;
-use epitome_kernel::ModelAsk;
+use epitome_kernel::types::{Edit, Role};
+use epitome_kernel::{ModelAsk, Underway};
+use epitome_wire::Document;
 use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
@@ -52,6 +54,21 @@ pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> 
         Api::Ollama | Api::Anthropic => {}
     }
     Bytes::from(body.to_string())
+}
+
+/// A conversation with a question behind it, said by the user. Nothing else of it changes.
+///
+/// # Errors
+///
+/// When it is no request of its format, in words.
+pub(crate) fn after(underway: &Underway, question: &str) -> Result<Bytes, String> {
+    let Underway { request, format } = underway;
+    let format = format.parse().map_err(|_| format!("`{format}` is no format"))?;
+    let document = Document::parse(request, format).map_err(|error| error.to_string())?;
+    let after = document.entries().last().map(|entry| entry.id);
+    let asked = Edit::Insert { after, role: Role::User, text: question.to_owned() };
+    let body = document.edited(&[asked]).map_err(|error| error.to_string())?;
+    Ok(Bytes::from(body))
 }
 
 fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {

@@ -9,9 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use epitome_kernel::types::Body;
-use epitome_kernel::{Model, ModelAsk, ModelError};
-use epitome_wire::{Answer, Reply, overflow};
+use epitome_kernel::{Model, ModelAsk, ModelError, Underway};
+use epitome_wire::{Answer, Reply, overflow, scan};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
 
 use crate::ask;
@@ -55,6 +56,8 @@ pub struct Client {
     transport: Arc<dyn Transport>,
     terms: Terms,
     window: Option<u64>,
+    /// What the server said of it.
+    probed: Arc<OnceCell<Option<u64>>>,
 }
 
 /// What was heard of one answer.
@@ -67,7 +70,14 @@ impl Client {
     /// A client of the model at an endpoint.
     pub fn new(endpoint: Endpoint, transport: Arc<dyn Transport>) -> Self {
         let name = endpoint.spec.to_string();
-        Self { name, endpoint, transport, terms: Terms::default(), window: None }
+        Self {
+            name,
+            endpoint,
+            transport,
+            terms: Terms::default(),
+            window: None,
+            probed: Arc::default(),
+        }
     }
 
     /// The same, on other terms.
@@ -363,7 +373,10 @@ impl Model for Client {
 
     async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
         let failed = |cause: String| ModelError { model: self.name.clone(), cause };
-        let body = ask::body(&self.endpoint, ask, self.window);
+        let body = match &ask.after {
+            Some(underway) => ask::after(underway, &ask.user).map_err(failed)?,
+            None => ask::body(&self.endpoint, ask, self.window().await),
+        };
         let answer = self.chat(body, &mut |_| ()).await;
         let answer = answer.map_err(|failure| failed(failure.to_string()))?;
         if matches!(answer.stop.as_deref(), Some("length" | "max_tokens")) {
@@ -381,6 +394,23 @@ impl Model for Client {
             }
         }
         Ok(spoken(&text).to_owned())
+    }
+
+    async fn window(&self) -> Option<u64> {
+        if self.window.is_some() {
+            return self.window;
+        }
+        // Where nobody answers the question itself says so.
+        let asked = async || Ok::<_, Failure>(self.probe().await?.window);
+        self.probed.get_or_try_init(asked).await.ok().copied().flatten()
+    }
+
+    fn extends(&self, conversation: &Underway) -> bool {
+        let Endpoint { spec, .. } = &self.endpoint;
+        let format = spec.api.format();
+        conversation.format == format.name()
+            && scan(&conversation.request, format)
+                .is_ok_and(|scan| scan.model.as_deref() == Some(&spec.name))
     }
 }
 

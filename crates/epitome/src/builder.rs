@@ -19,6 +19,7 @@ use epitome_workspace::augments::Folders;
 use crate::compressor::Compressor;
 use crate::config::{ConfigError, Problem};
 use crate::council::Council;
+use crate::models::Models;
 use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
 use crate::session::{Clock, Listener, Session, system_time};
@@ -52,7 +53,7 @@ pub struct Builder {
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
-    pub(crate) llm: Option<Arc<dyn Model>>,
+    pub(crate) models: Models,
     pub(crate) mode: Option<String>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
     pub(crate) watched: bool,
@@ -76,7 +77,7 @@ impl Default for Builder {
             plugins: Vec::new(),
             clock: Arc::new(system_time),
             policies: Vec::new(),
-            llm: None,
+            models: Models::default(),
             mode: None,
             tracer: None,
             watched: false,
@@ -236,12 +237,19 @@ impl Builder {
         self
     }
 
-    /// The language model that policies may ask, and that writes the checkpoints where a policy
-    /// words the question (`prompt`). Where it fails the summarisers write them. Without one none
-    /// is asked.
+    /// Adds a language model behind those already named: the next is asked where one fails, and the
+    /// summarisers after all of them. They write the checkpoints where a policy words the question
+    /// (`prompt`), and the first is the one that policies may ask. As the profile says unless told
+    /// otherwise; without any none is asked.
     #[must_use]
-    pub fn llm(mut self, model: impl Model + 'static) -> Self {
-        self.llm = Some(Arc::new(model));
+    pub fn llm(self, model: impl Model + 'static) -> Self {
+        self.models(vec![Arc::new(model)])
+    }
+
+    /// Adds several language models, as [`Builder::llm`] does.
+    #[must_use]
+    pub fn models(mut self, models: Vec<Arc<dyn Model>>) -> Self {
+        self.models.0.extend(models);
         self
     }
 
@@ -286,7 +294,7 @@ impl Builder {
     }
 
     /// With everything settled that the host left open.
-    fn settled(mut self) -> Self {
+    pub(crate) fn settled(mut self) -> Self {
         if self.window == Window::Guessed {
             self.window = self.profile.window;
         }
@@ -296,6 +304,9 @@ impl Builder {
         let counted_as = self.profile.counter().or(self.profile.model());
         if let (Counting::Default, Some(name)) = (&self.counting, counted_as) {
             self.counting = Counting::Model(name.to_owned());
+        }
+        if self.models.0.is_empty() {
+            self.models = self.profile.models.clone();
         }
         if self.summarizers.is_empty() {
             self.summarizers.push(Box::new(Extractive::default()));
@@ -327,7 +338,7 @@ impl Builder {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
         }
-        Ok(Council { chain, model: self.llm.clone(), failures: Arc::default() })
+        Ok(Council { chain, models: self.models.clone(), failures: Arc::default() })
     }
 
     /// Whoever digests tool results.

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::{Asked, Chain, Halt, Model, Opinion, PolicyError, Rest};
+use epitome_kernel::{Asked, Chain, Halt, Opinion, PolicyError, Rest};
 
+use crate::models::Models;
 use crate::plugins::Failures;
 
 /// How often a hook may have a model asked before it answers.
@@ -17,7 +18,7 @@ const ASKS: usize = 2;
 #[derive(Clone)]
 pub(crate) struct Council {
     pub(crate) chain: Chain,
-    pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) models: Models,
     /// What plugins failed at beside the hooks.
     pub(crate) failures: Arc<Failures>,
 }
@@ -44,7 +45,7 @@ impl Council {
                 }
             };
             asked += 1;
-            let Some(model) = &self.model else {
+            let Some(model) = self.models.first() else {
                 self.note::<J>(&ask.id, "there is no model to ask; grant one, or decide without");
                 return None;
             };
@@ -69,7 +70,7 @@ impl Council {
 mod tests {
     use std::collections::BTreeMap;
 
-    use epitome_kernel::{ModelAsk, Policy};
+    use epitome_kernel::{Model, ModelAsk, Policy};
     use epitome_testkit::{ScriptedModel, now};
     use epitome_types::hook::{Common, Status, StatusJob};
 
@@ -98,8 +99,9 @@ mod tests {
     #[track_caller]
     fn check(asks: usize, model: Option<ScriptedModel>, expected: Option<&str>, error: &str) {
         let chain = Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new());
-        let granted = model.clone().map(|model| Arc::new(model) as Arc<dyn Model>);
-        let council = Council { chain, model: granted, failures: Arc::default() };
+        let granted = model.clone().into_iter().map(|model| Arc::new(model) as Arc<dyn Model>);
+        let council =
+            Council { chain, models: Models(granted.collect()), failures: Arc::default() };
         let mut job = StatusJob {
             common: Common::default(),
             used: 0.0,

@@ -37,6 +37,7 @@ mod facts;
 mod hub;
 mod journal;
 pub mod levers;
+mod models;
 mod outgoing;
 mod planning;
 mod plugins;
@@ -60,13 +61,14 @@ pub use epitome_extract::{Extractive, Facts};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
     Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
-    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, View, Workspace,
+    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway, View, Workspace,
     WorkspaceError, apply,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
     stubs as policy_stubs,
 };
+pub use epitome_model as model;
 pub use epitome_plan::{CachePrices, Floor, departure};
 pub use epitome_plugin as plugin;
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
@@ -83,6 +85,7 @@ pub use journal::{
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
 pub use levers::Levers;
+pub use models::Scribe;
 pub use plugins::PluginRef;
 pub use policies::{Link, Loaded, PolicyRef};
 pub use profile::Profile;

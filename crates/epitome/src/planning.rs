@@ -164,10 +164,10 @@ impl<'t> Planning<'_, 't> {
 
     /// The model, where there is one. What it writes is measured in its own unit only.
     fn writer<'w>(&'w self, orders: &'w Orders) -> Option<Writer<'w>> {
-        let model = self.council.model.as_deref().filter(|_| self.most.unit == Unit::Tokens)?;
+        let model = self.council.models.first().filter(|_| self.most.unit == Unit::Tokens)?;
         Some(Writer {
             council: self.council,
-            model,
+            model: &**model,
             common: self.common,
             orders,
             goals: &self.goals,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::compress::BudgetFlags;
 use crate::fault::{self, Fault};
 use crate::files;
-use crate::flags::{self, StyleFlag, WindowFlags};
+use crate::flags::{self, StyleFlag, SummarizerFlags, WindowFlags};
 use crate::settings::{self, ConfigFlags};
 use crate::text::counted;
 use desk::Desk;
@@ -39,6 +39,8 @@ pub(crate) struct Args {
     budget: BudgetFlags,
     #[command(flatten)]
     window: WindowFlags,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
     /// Messages at the end to leave alone
     #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     keep_recent: Option<u64>,
@@ -154,7 +156,7 @@ fn verdict(compared: &Compared) -> Result<(), Fault> {
 impl Args {
     /// The profiles in the order given, then the baselines.
     fn strategies(&self) -> Result<Vec<Strategy>, Fault> {
-        let config = self.config.load(|sources| sources)?;
+        let config = self.config.load(|sources| self.summarizers.set(sources))?;
         let mut out: Vec<Strategy> = Vec::new();
         for name in self.profiles.iter().map(String::as_str).chain(["truncate", "none"]) {
             if out.iter().any(|known| known.name() == name) {
@@ -162,7 +164,7 @@ impl Args {
             }
             out.push(match Strategy::baseline(name) {
                 Some(baseline) => baseline,
-                None => Strategy::Profile(Box::new(settings::permitted(config.profile(name)?)?)),
+                None => Strategy::Profile(Box::new(settings::connected(config.profile(name)?)?)),
             });
         }
         Ok(out)

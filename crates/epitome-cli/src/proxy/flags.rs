@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use epitome::{Config, Sources};
 
 use crate::fault::Fault;
-use crate::flags::WindowFlags;
+use crate::flags::{SummarizerFlags, WindowFlags};
 use crate::settings::{self, ProfileFlags};
 
 /// Where requests go, and how they are compressed.
@@ -39,6 +39,8 @@ pub(crate) struct ProxyFlags {
     profile: ProfileFlags,
     #[command(flatten)]
     window: WindowFlags,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
     /// The mode that policies are told of: developer, planning, whatever they know
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
@@ -81,7 +83,7 @@ impl ProxyFlags {
                 true => sources.flag("--shadow", "proxy.shadow", true),
                 false => sources,
             };
-            let sources = self.window.set(sources);
+            let sources = self.summarizers.set(self.window.set(sources));
             let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
             set(settings::text(sources, "--model", "model", self.model.as_deref()))
         })

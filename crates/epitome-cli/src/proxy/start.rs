@@ -36,7 +36,7 @@ pub(crate) fn prepared(
     table: &ProxyTable,
     given: &Given<'_>,
 ) -> Result<Settings, Fault> {
-    let profile = settings::permitted(config.chosen()?)?;
+    let profile = settings::connected(config.chosen()?)?;
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     profile.load(&counter)?;
     let store = Sqlite::open_with(&store_path(None, config)?, config.durability());

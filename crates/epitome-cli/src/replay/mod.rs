@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::{now, since};
 use crate::fault::Fault;
 use crate::files;
-use crate::flags::{self, Common, FormatFlag, SummaryFlags, WindowFlags};
+use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::screen::{Screen, To};
 use crate::settings;
 use crate::text::plain;
@@ -41,9 +41,8 @@ pub(crate) struct Args {
     budget: BudgetFlags,
     #[command(flatten)]
     summary: SummaryFlags,
-    /// Who summarises
-    #[arg(long, value_name = "NAME", default_value = "extractive", value_parser = flags::summarizer)]
-    summarizer: String,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
     /// Counts tokens and pays as for this model [default: the one that the recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -91,7 +90,7 @@ struct BudgetFlags {
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let config = args.common.profile.load(|sources| {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
-        args.summary.set(args.window.set(sources))
+        args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
     let setup = args.setup(&config)?;
     let name = files::name(Some(&args.input));
@@ -141,7 +140,7 @@ impl Args {
     fn setup(&self, config: &Config) -> Result<Setup, Fault> {
         let tokens = self.budget.max_tokens.map(Target::Tokens);
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
-        let profile = settings::permitted(config.chosen()?)?;
+        let profile = settings::connected(config.chosen()?)?;
         let prices = settings::prices(config)?;
         // Only who waits between turns has the time to change anything.
         let watched = self.pace > 0;

@@ -131,7 +131,7 @@ struct Run<'a, S> {
 impl<S: Archive + Store + 'static> Run<'_, S> {
     /// A profile, at once.
     fn compressed(&self, budget: Budget) -> Result<Sends, ReplayError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let builder = self.setup.builder(self.recording.format()).target(match budget.unit {
             Unit::Tokens => Target::Tokens(budget.most),
             Unit::Chars => Target::Chars(budget.most),
@@ -145,7 +145,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
 
     /// A profile, turn by turn.
     fn replayed(&self) -> Result<Sends, ReplayError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut replay = Replay::new(self.recording, self.setup, self.store.clone(), None)?;
         while runtime.block_on(replay.step())?.is_some() {}
         let prompt = Some(replay.prompt().to_vec()).filter(|prompt| !prompt.is_empty());

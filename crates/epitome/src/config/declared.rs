@@ -73,6 +73,11 @@ pub(crate) struct Table {
     /// tool the one that says most of its name. An empty list leaves the results as they are.
     #[serde(default)]
     pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
+    /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
+    /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
+    /// in any case. Policies may ask the first model. Said in one's own file, in variables and
+    /// flags; never in the file of a project.
+    pub(crate) summarizers: Option<Vec<String>>,
     /// The mode that its policies are told of: `developer`, `planning`, whatever they know.
     pub(crate) mode: Option<String>,
     /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{Breach, Schema, is_table, is_text};
 use super::sources::{File, Flag, PREFIX};
-use super::{ConfigError, Problem, plugins, proxy};
+use super::{ConfigError, Problem, plugins, proxy, summarizers};
 
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
@@ -97,6 +97,7 @@ impl Layer {
         breaches.extend(two_windows(&says));
         breaches.extend(proxy::foreign(file, &says));
         breaches.extend(plugins::foreign(file, &says));
+        breaches.extend(summarizers::foreign(file, &says));
         refuse(breaches, &places)?;
         let resolve = |dict: &mut Dict, keys: &[&str]| {
             for key in keys {

@@ -36,6 +36,7 @@ mod proxy;
 mod sources;
 mod standalone;
 mod store;
+mod summarizers;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -300,6 +301,7 @@ fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
     for (name, options) in SHIPPED {
         let mut options = Layer::built_in(options)?.says;
         let mut profile: Dict = plugins::built_in(&mut options).collect();
+        profile.extend(options.remove_entry(summarizers::KEY));
         let options = Dict::from([("default".to_owned(), Value::from(options))]);
         profile.insert("options".to_owned(), Value::from(options));
         profiles.insert(name.to_owned(), Value::from(profile));

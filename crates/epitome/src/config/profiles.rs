@@ -9,6 +9,7 @@ use figment::Figment;
 use super::declared::{CounterName, Table};
 use super::layer::{BUILT_IN, Layer, Part};
 use super::{Config, ConfigError, Problem, check, error, unreadable};
+use crate::models::Models;
 use crate::policies::{DEFAULT, Link, Policies};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
 use crate::session::Redaction;
@@ -40,8 +41,18 @@ impl Config {
         figment: &Figment,
         chain: Vec<Link>,
     ) -> Result<Profile, ConfigError> {
-        let Table { mode, model, counter, size, limit, options, digests, digest_tools, .. } =
-            figment.extract().map_err(unreadable)?;
+        let Table {
+            mode,
+            model,
+            counter,
+            size,
+            limit,
+            options,
+            digests,
+            digest_tools,
+            summarizers,
+            ..
+        } = figment.extract().map_err(unreadable)?;
         let options = options.default;
         self.consistent(name, figment, &options)?;
         let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
@@ -52,6 +63,7 @@ impl Config {
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
         let plugins = self.plugins_of(figment, digests, digest_tools, &chain)?;
+        let scribes = self.scribes(figment, &summarizers.unwrap_or_default())?;
         let policies = Policies::new(chain, built_in, self.trust.clone());
         Ok(Profile {
             name: name.to_owned(),
@@ -64,6 +76,8 @@ impl Config {
             store: self.store_of(&self.way(name)?).map(|(path, _)| path),
             policies,
             plugins,
+            scribes,
+            models: Models::default(),
         })
     }
 

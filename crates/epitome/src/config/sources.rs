@@ -307,6 +307,12 @@ impl From<bool> for Setting {
     }
 }
 
+impl From<Vec<String>> for Setting {
+    fn from(texts: Vec<String>) -> Self {
+        Self(Value::from(texts))
+    }
+}
+
 impl From<u64> for Setting {
     fn from(number: u64) -> Self {
         Self(Value::from(number))

@@ -143,7 +143,7 @@ impl Hub {
         settings: impl Fn() -> Builder + Send + Sync + 'static,
         most: usize,
     ) -> Self {
-        let Builder { profile, clock, llm, .. } = settings();
+        let Builder { profile, clock, models, .. } = settings().settled();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             journal,
@@ -155,7 +155,7 @@ impl Hub {
             conversations: Mutex::new(Conversations::new(most)),
             limits: Mutex::default(),
             compactions: Mutex::default(),
-            makers: llm.is_none().then(|| Semaphore::new(processors * MAKERS)),
+            makers: models.first().is_none().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
 

@@ -19,6 +19,7 @@ use epitome_types::{ContentId, Stand};
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions};
 use crate::config::{Config, ConfigError, Problem, Sources};
+use crate::models::{Models, Scribe};
 use crate::plugins::{PluginRef, Plugins};
 use crate::policies::{Link, Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
@@ -58,6 +59,8 @@ pub struct Profile {
     pub(crate) store: Option<PathBuf>,
     pub(crate) policies: Policies,
     pub(crate) plugins: Plugins,
+    pub(crate) scribes: Vec<Scribe>,
+    pub(crate) models: Models,
 }
 
 impl Profile {
@@ -198,7 +201,9 @@ impl Profile {
         // Debug prints every field, and unlike a serialiser it cannot fail.
         let mode = self.mode.as_ref().map_or_else(String::new, |mode| format!("mode {mode}\n"));
         let (policies, plugins) = (self.policies.address(), self.plugins.address());
-        let decides = format!("{:?}{policies}{plugins}{mode}", self.options);
+        let named = self.scribes.iter().filter(|scribe| **scribe != Scribe::Extractive);
+        let models: String = named.map(|model| format!("model {model}\n")).collect();
+        let decides = format!("{:?}{policies}{plugins}{mode}{models}", self.options);
         format!("b3:{}", ContentId::of(&decides))
     }
 

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "epitome-extract",
             "epitome-kernel",
             "epitome-lua",
+            "epitome-model",
             "epitome-plan",
             "epitome-plugin",
             "epitome-store",

@@ -1,0 +1,116 @@
+//! The key `summarizers` of a profile: who writes its summaries.
+//!
+//! Invariant: no file that may have come with a repository says it, since conversations go to whom
+//! it names (hazard 12). Read where profiles are resolved.
+
+use figment::Figment;
+use figment::value::{Dict, Value};
+
+use super::check::Breach;
+use super::sources::File;
+use super::{Config, Problem};
+use crate::models::Scribe;
+
+/// The key.
+pub(super) const KEY: &str = "summarizers";
+
+impl Config {
+    /// Whoever is named, in order.
+    pub(super) fn scribes(
+        &self,
+        figment: &Figment,
+        names: &[String],
+    ) -> Result<Vec<Scribe>, Problem> {
+        let place = || self.source(figment, KEY).unwrap_or_default();
+        let mut scribes = Vec::new();
+        for name in names {
+            if scribes.last() == Some(&Scribe::Extractive) {
+                let what = format!("`{name}` is never asked: `extractive` before it cannot fail");
+                return Err(Problem::new(place(), what));
+            }
+            let scribe = name.parse().map_err(|error| {
+                Problem::new(place(), format!("{error}; `extractive` asks no model"))
+            })?;
+            scribes.push(scribe);
+        }
+        Ok(scribes)
+    }
+}
+
+/// What a file says of it that may have come with a repository.
+pub(super) fn foreign(file: &File, says: &Dict) -> Vec<Breach> {
+    let profiles = says.get("profile").and_then(Value::as_dict).filter(|_| file.found);
+    let said = profiles
+        .into_iter()
+        .flatten()
+        .filter(|(_, profile)| profile.as_dict().is_some_and(|profile| profile.contains_key(KEY)));
+    let breach = |(name, _): (&String, _)| Breach {
+        path: vec!["profile".to_owned(), name.clone(), KEY.to_owned()],
+        what: format!(
+            "`profile.{name}.{KEY}` is not read from the file of a project, since conversations go \
+             to the models that it names; expected it in your own epitome.toml, in the file that \
+             `--config` names, or in flags"
+        ),
+    };
+    said.map(breach).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::config::{Config, Sources};
+
+    const PATH: &str = "epitome.toml";
+
+    fn load(text: &str) -> Result<Vec<String>, String> {
+        let sources = Sources::default().text(Path::new(PATH), text);
+        let config = Config::load(sources).map_err(|error| error.to_string())?;
+        let profile = config.chosen().map_err(|error| error.to_string())?;
+        Ok(profile.scribes().iter().map(ToString::to_string).collect())
+    }
+
+    #[track_caller]
+    fn check(names: &str, expected: &[&str]) {
+        assert_eq!(load(&format!("[profile.default]\nsummarizers = {names}\n")).unwrap(), expected);
+    }
+
+    #[track_caller]
+    fn check_refused(names: &str, expected: &str) {
+        let error = load(&format!("[profile.default]\nsummarizers = {names}\n")).unwrap_err();
+        assert!(error.starts_with(&format!("{PATH}:2: {expected}")), "{error}");
+    }
+
+    #[test]
+    fn whoever_writes_summaries_is_named_in_order() {
+        assert_eq!(load("").unwrap(), ["extractive"]);
+        check("['ollama:l', 'openai:q@http://h/v1']", &["ollama:l", "openai:q@http://h/v1"]);
+        check("['ollama:l', 'extractive']", &["ollama:l", "extractive"]);
+        check_refused("['extractive', 'ollama:l']", "`ollama:l` is never asked");
+        check_refused("['llama']", "the model `llama` names no API");
+    }
+
+    #[test]
+    fn whom_conversations_go_to_is_the_users_own_affair() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(PATH);
+        let text = "[profile.default]\nsummarizers = ['openai:q@https://elsewhere.example']\n";
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&file)
+            .and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()))
+            .unwrap();
+        let found = Sources::default().project(folder.path()).unwrap();
+        let error = Config::load(found).unwrap_err().to_string();
+        assert!(error.contains("epitome.toml:2: `profile.default.summarizers` is not read"));
+        let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
+        assert!(named.chosen().unwrap().names_models());
+        let flags = Sources::default().flag_of_profile(
+            "--summarizer",
+            "summarizers",
+            vec!["ollama:l".to_owned()],
+        );
+        assert!(Config::load(flags).unwrap().chosen().unwrap().names_models());
+    }
+}

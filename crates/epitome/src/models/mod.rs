@@ -1,0 +1,123 @@
+//! Who writes summaries, as a profile names them, and the models among them ready to be asked.
+//!
+//! Invariant: a model is asked only where the user named it (never a project), at the one address
+//! that the name leads to. Named by the configuration, connected by hosts.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use epitome_kernel::Model;
+use epitome_model::{Client, Endpoint, EndpointError, ModelSpec, SpecError, Transport};
+
+use crate::profile::Profile;
+
+/// The one who needs no model, as it is named.
+const EXTRACTIVE: &str = "extractive";
+
+/// Who writes summaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scribe {
+    /// The extractor, which asks no model and cannot fail.
+    Extractive,
+    /// A model.
+    Model(ModelSpec),
+}
+
+impl FromStr for Scribe {
+    type Err = SpecError;
+
+    fn from_str(name: &str) -> Result<Self, SpecError> {
+        match name {
+            EXTRACTIVE => Ok(Self::Extractive),
+            _ => name.parse().map(Self::Model),
+        }
+    }
+}
+
+impl fmt::Display for Scribe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extractive => f.write_str(EXTRACTIVE),
+            Self::Model(spec) => spec.fmt(f),
+        }
+    }
+}
+
+/// Models that are ready to be asked, in their order.
+#[derive(Clone, Default)]
+pub(crate) struct Models(pub(crate) Vec<Arc<dyn Model>>);
+
+impl Models {
+    /// The first, which answers policies.
+    pub(crate) fn first(&self) -> Option<&Arc<dyn Model>> {
+        self.0.first()
+    }
+}
+
+impl PartialEq for Models {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<dyn Model>, _)| Arc::ptr_eq(one, other);
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|model| model.name())).finish()
+    }
+}
+
+impl Profile {
+    /// Who writes its summaries, in the order in which they are asked.
+    pub fn scribes(&self) -> &[Scribe] {
+        &self.scribes
+    }
+
+    /// With the models among those that it names, asked over this transport. `var` reads a variable
+    /// of the environment, for addresses and keys. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// When a key is missing, or an address is none.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use epitome::{Config, Sources, model::Http};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "[profile.default]\nsummarizers = ['ollama:llama3.2:3b', 'extractive']\n";
+    /// let config = Config::load(Sources::default().text("epitome.toml".as_ref(), text))?;
+    /// let transport = Arc::new(Http::new()?);
+    /// let profile = config.chosen()?.connected(transport, |name| std::env::var(name).ok())?;
+    /// assert_eq!(profile.models()[0].name(), "ollama:llama3.2:3b");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connected(
+        mut self,
+        transport: Arc<dyn Transport>,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, EndpointError> {
+        let mut models: Vec<Arc<dyn Model>> = Vec::new();
+        for scribe in &self.scribes {
+            if let Scribe::Model(spec) = scribe {
+                let endpoint = Endpoint::of(spec.clone(), &var)?;
+                models.push(Arc::new(Client::new(endpoint, transport.clone())));
+            }
+        }
+        self.models = Models(models);
+        Ok(self)
+    }
+
+    /// The models that are ready to be asked; none before [`Profile::connected`].
+    pub fn models(&self) -> &[Arc<dyn Model>] {
+        &self.models.0
+    }
+
+    /// Whether it names a model.
+    pub fn names_models(&self) -> bool {
+        self.scribes.iter().any(|scribe| *scribe != Scribe::Extractive)
+    }
+}
