@@ -9,7 +9,7 @@ use std::ops::Range;
 use epitome_plugin::text::outline::{Cap, Item, Outline, clip, counted, share, spread};
 use epitome_plugin::text::{kind, shape};
 use epitome_plugin::{Digest, Digested};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::reports;
 
@@ -199,14 +199,19 @@ impl<'a> Log<'a> {
     }
 
     /// Demands all lines that tell of something bad where they take little room, or else the first
-    /// failures: no digest is better than one that keeps quiet about them.
+    /// of each kind, or else the first failures: no digest is better than one that keeps quiet about
+    /// them.
     fn demand(&self, ranks: &mut [u32], job: &Digest<'_>, little: u64) {
-        let bad = self.lines.iter().map(|line| line.tells != Tells::Nothing).collect();
-        let first = ranks.iter().map(|rank| matches!(*rank, GRAVE | FAILURE)).collect();
-        let sets: [(Vec<bool>, u64); 2] = [(bad, little.min(job.most / 3)), (first, job.most / 2)];
+        let bad: Vec<bool> = self.lines.iter().map(|line| line.tells != Tells::Nothing).collect();
+        let mut kinds = FxHashSet::default();
+        let lines = bad.iter().zip(&self.lines);
+        let first = lines.map(|(bad, line)| *bad && kinds.insert(kind::of(&line.text).0)).collect();
+        let worst = ranks.iter().map(|rank| matches!(*rank, GRAVE | FAILURE)).collect();
+        let third = job.most / 3;
+        let sets = [(bad, little.min(third)), (first, little.min(third)), (worst, job.most / 2)];
         for (wanted, room) in sets {
             let lines: Vec<usize> = (0..ranks.len()).filter(|line| wanted[*line]).collect();
-            let size = |line: &usize| job.size(&self.lines[*line].text) + 1;
+            let size = |line: &usize| job.size(&self.lines[*line].text);
             if lines.iter().map(size).sum::<u64>() <= room {
                 lines.into_iter().for_each(|line| ranks[line] = MUST);
                 return;
