@@ -12,8 +12,8 @@ local words = require("words")
 
 local drift = {}
 
---- How much is remembered: words of the conversation, and calls that wrote. What is read for it: the
---- newest messages, each up to so many characters, and of older ones what people said, and the
+--- How much is remembered: words of the conversation, and calls that wrote. What is read for it:
+--- the newest messages, each up to so many characters, and of older ones what people said, and the
 --- beginnings of calls.
 local WORDS, WRITES, NEWEST, READ, CALL = 1500, 200, 30, 2000, 300
 

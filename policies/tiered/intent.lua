@@ -1,7 +1,7 @@
 --- The intent: what a session is for, which is never lost (SPEC 7.3, 7.9).
 ---
---- It is what a person said last that says more than to go on. That message, the one that opened the
---- conversation, and what else people said stay as they are while there is room for them.
+--- It is what a person said last that says more than to go on. That message, the one that opened
+--- the conversation, and what else people said stay as they are while there is room for them.
 local share = require("numbers").share
 
 local intent = {}

@@ -8,8 +8,8 @@ local texts = require("texts")
 
 local offloading = {}
 
---- The most of a line that a reference quotes, in characters; and the most before what it tells of a
---- failure by that is looked at, in bytes.
+--- The most of a line that a reference quotes, in characters; and the most before what it tells of
+--- a failure by that is looked at, in bytes.
 local LINE, LONGEST = 200, 1000
 
 --- The least that is left of a result that is cut, in tokens.
@@ -56,8 +56,8 @@ function offloading.preview(entry, opt)
   return (texts.begin(entry:head(opt.preview_lines), opt.preview_chars))
 end
 
---- The first line of a text that a pattern matches, and where the next one begins. Of a line that is
---- too long only what matched and what follows.
+--- The first line of a text that a pattern matches, and where the next one begins. Of a line that
+--- is too long only what matched and what follows.
 ---@param text string
 ---@param pattern string
 ---@param from integer

@@ -58,8 +58,8 @@ return {
     default = 0.10,
     min = 0,
     max = 1,
-    doc = "The most of the limit that messages of people take which stay before a summary; those that"
-      .. " state what the session is for go first.",
+    doc = "The most of the limit that messages of people take which stay before a summary; those"
+      .. " that state what the session is for go first.",
   },
   summary_share = {
     type = "number",
@@ -67,6 +67,13 @@ return {
     min = 0,
     max = 1,
     doc = "The share of what it stands for that a summary gets where there is little room.",
+  },
+  sections_from = {
+    type = "integer",
+    default = 400,
+    min = 0,
+    doc = "A model's summary is written in sections where it may take so many tokens; a smaller one"
+      .. " in a few sentences.",
   },
   summary_least = {
     type = "integer",

@@ -1,9 +1,9 @@
 --- The third stage: the summary, and what it is made of (SPEC 7.3).
 ---
 --- One summary stands for everything but what stays: what is pinned, what states the intent, and
---- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo` holds
---- `intent`, what the session is for; `artifacts`, the files that were written, and their status;
---- `saved`, what the summary saves; and `most`, what it may take.
+--- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo`
+--- holds `intent`, what the session is for; `artifacts`, the files that were written, and their
+--- status; `saved`, what the summary saves; and `most`, what it may take.
 local intents = require("intent")
 local share = require("numbers").share
 local talk = require("talk")
@@ -76,7 +76,7 @@ end
 --- What it would stand for, and what that takes now. An exchange stays or leaves whole.
 ---@param job PlanJob
 ---@param room integer what there is for the summary and what stays, beside what is pinned
----@return integer[] covers, integer freed, boolean is_new whether not all of it is summed up already
+---@return integer[] covers, integer freed, boolean is_new whether some of it is not summed up yet
 function summary.covers(job, room)
   local entries, stays = job.entries, newest(job, talk.exchanges(job.entries), room)
   for place in pairs(intents.kept(job)) do
@@ -103,8 +103,8 @@ function summary.covers(job, room)
   return covers, freed, is_new
 end
 
---- What it may take: the room that there is; where that is little, a share of what it stands for, as
---- long as the next summary is not due at once, or where it is in any case, as far as the window
+--- What it may take: the room that there is; where that is little, a share of what it stands for,
+--- as long as the next summary is not due at once, or where it is in any case, as far as the window
 --- goes.
 ---@param job PlanJob
 ---@param room integer
@@ -141,23 +141,30 @@ local function stated(job)
   return ep.clip(job.memo.intent or "", INTENT)
 end
 
+--- Whether a summary that may take so much is written in sections.
+---@param most integer
+---@param opt table
+local function has_sections(most, opt)
+  return most >= opt.sections_from
+end
+
 --- How a model is asked for it.
 ---@param job PromptJob
 ---@return Prompt
 function summary.prompt(job)
   job.memo.most = job.max_tokens
-  local headings = ep.prompt("sections")
+  local headings, parted = ep.prompt("sections"), has_sections(job.max_tokens, job.opt)
   return {
     style = "separate",
     system = templates.fill("system", {}),
-    user = templates.fill("summary", {
+    user = templates.fill(parted and "summary" or "summary-short", {
       intent = stated(job),
       artifacts = listed(job.memo.artifacts or {}),
       sections = headings:gsub("%s+$", ""),
       max_tokens = job.max_tokens,
     }),
     max_tokens = job.max_tokens,
-    sections = ep.re.all("(?m)^## .+$", headings),
+    sections = parted and ep.re.all("(?m)^## .+$", headings) or nil,
   }
 end
 
@@ -173,11 +180,13 @@ end
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function summary.verify(job)
+  local most = job.memo.most or 0
   local heading = ep.re.match("(?m)^## .+$", ep.prompt("sections"))
-  if not ep.re.find("[\\p{L}\\p{N}]", under(job.candidate, heading)) then
+  local says = has_sections(most, job.opt) and under(job.candidate, heading) or job.candidate
+  if not ep.re.find("[\\p{L}\\p{N}]", says) then
     return { reject = "the intent of the session is missing" }
   end
-  local missing, room = {}, (job.memo.most or 0) - job.tokens - ep.count(FORGOTTEN)
+  local missing, room = {}, most - job.tokens - ep.count(FORGOTTEN)
   local function add(text)
     local size = ep.count(text) + 1
     if size <= room then

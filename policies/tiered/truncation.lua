@@ -14,14 +14,14 @@ local FRAME = 40
 local QUOTED = 60
 
 --- A call that wrote or edited a file, in its message.
----@class Written
+---@class Writing
 ---@field place integer
 ---@field input Input
 
 --- The large calls among the first messages that are still in the prompt, the oldest first.
 ---@param job PlanJob
 ---@param last integer the last of these messages
----@return Written[]
+---@return Writing[]
 function truncation.large(job, last)
   local entries, found = job.entries, {}
   for place = 1, last do
@@ -55,7 +55,7 @@ end
 
 --- What was written, in a line: how long it is, and how it begins.
 ---@param job PlanJob
----@param one Written
+---@param one Writing
 ---@return string
 local function account(job, one)
   local entries = job.entries
@@ -76,7 +76,7 @@ end
 
 --- What stands in the place of what was written.
 ---@param job PlanJob
----@param one Written
+---@param one Writing
 ---@return string
 function truncation.text(job, one)
   local input = one.input

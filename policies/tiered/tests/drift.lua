@@ -139,7 +139,8 @@ return {
     t.eq(triggers(t, { again }), { "no progress" })
     -- Another edit of the same file is none, nor is the same command.
     local other = { path = "src/export.py", old_string = "a", new_string = "b" }
-    t.eq(triggers(t, { { call = "edit_file", args = other }, run("pytest tests/test_export.py") }), {})
+    other = { call = "edit_file", args = other }
+    t.eq(triggers(t, { other, run("pytest tests/test_export.py") }), {})
   end,
 
   --- An edit that failed may be tried again.

@@ -113,8 +113,8 @@ return {
     t.eq(job.memo.intent, "Please compare the two drafts of the report.")
   end,
 
-  --- Where what stays leaves little room, a summary gets a quarter of what it stands for, up to where
-  --- the next one is due: 70 % of 2000.
+  --- Where what stays leaves little room, a summary gets a quarter of what it stands for, up to
+  --- where the next one is due: 70 % of 2000.
   test_a_summary_has_room = function(t)
     local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
       { { "a", 600 } }, { { "a", 800 } })

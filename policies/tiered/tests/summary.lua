@@ -31,23 +31,33 @@ return {
       intent = "Write the notes.",
       artifacts = { { path = "docs/notes.md", status = "on disk as written" } },
     }
-    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 300, memo = memo })
+    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 400, memo = memo })
     t.eq(prompt.sections, SECTIONS)
-    t.eq({ prompt.style, prompt.max_tokens, memo.most }, { "separate", 300, 300 })
+    t.eq({ prompt.style, prompt.max_tokens, memo.most }, { "separate", 400, 400 })
     for _, piece in ipairs({
       "{conversation}", "{must_keep}", "critical and must not be lost:\nWrite the notes.\n",
-      "- docs/notes.md (on disk as written)", "no more than 300 tokens", "each with its reason",
+      "- docs/notes.md (on disk as written)", "no more than 400 tokens", "each with its reason",
       "the phase of the work, what is done and what remains", "## Recovery references",
     }) do
       t.ok(prompt.user:find(piece, 1, true), piece)
     end
   end,
 
+  --- There is no room for sections in a small one; the intent is not lost all the same.
+  test_a_small_summary_has_no_sections = function(t)
+    local memo = { intent = "Write the notes." }
+    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 399, memo = memo })
+    t.eq(prompt.sections, nil)
+    t.ok(prompt.user:find("must not be lost:\nWrite the notes.\n", 1, true), prompt.user)
+    t.ok(not prompt.user:find("##", 1, true), prompt.user)
+    t.eq(verify(t, "The notes are begun.", { memo = { most = 399 } }), true)
+  end,
+
   --- An active goal is what the session is for.
   test_a_goal_is_the_intent = function(t)
     local goals = { goals = { { text = "Release 2.0.", status = "active" } } }
     local memo = { intent = "Write the notes." }
-    local prompt = t.hook("prompt", { goals = goals, memo = memo })
+    local prompt = t.hook("prompt", { goals = goals, memo = memo, max_tokens = 900 })
     t.ok(prompt.user:find("must not be lost:\nRelease 2.0.\n", 1, true), prompt.user)
     t.ok(prompt.user:find("Files that were written:\n- none\n", 1, true), prompt.user)
   end,

@@ -2,8 +2,8 @@
 ---
 --- `{ "u", 400, "text" }` is a message of a person, `a` one of the model, `r` the result of a tool,
 --- `c` a call; `s`, a system prompt of 100 tokens, stands first. A result belongs to the calls
---- before it. Fields by name: `tool`, `args` and `input` of a call, `pinned`, and `checkpoint` where
---- the summary of that number stands for it.
+--- before it. Fields by name: `tool`, `args` and `input` of a call, `pinned`, and `checkpoint`
+--- where the summary of that number stands for it.
 local talk = {}
 
 talk.SYSTEM = 100
