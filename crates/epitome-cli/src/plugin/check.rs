@@ -19,6 +19,12 @@ use crate::files;
 use crate::journal;
 use crate::text::{counted, on_one_line};
 
+/// With so many findings no further sample is tried.
+const ENOUGH: usize = 5;
+
+/// The newest lines of a log that are shown.
+const LOG: usize = 10;
+
 /// The folder of a plugin's own sample texts.
 const SAMPLES: &str = "samples";
 
@@ -100,8 +106,17 @@ fn tried(config: &Config, (_, found): &Found) -> Result<Checked, Fault> {
             sample.options = options.clone();
             sample
         };
-        let samples: Vec<_> = own.iter().cloned().chain(others).map(set).collect();
-        conformance::check(plugin, &samples)
+        let mut all = Report::default();
+        for sample in own.iter().cloned().chain(others).map(set) {
+            let mut report = conformance::check(plugin, &[sample]);
+            report.findings.retain(|finding| !all.findings.contains(finding));
+            all.findings.append(&mut report.findings);
+            all.made.append(&mut report.made);
+            if all.findings.len() >= ENOUGH {
+                break;
+            }
+        }
+        all
     }))
 }
 
@@ -219,10 +234,10 @@ fn show(name: &str, checked: &Checked, quiet: bool) -> Result<(), Fault> {
             writeln!(out, "{fail}fail{fail:#}  {name:9} {}", on_one_line(problem))?;
         }
         if !checked.problems.is_empty() {
-            return checked
-                .log
-                .iter()
-                .try_for_each(|line| writeln!(out, "log   {name:9} {}", on_one_line(line)));
+            let newest = checked.log.iter().skip(checked.log.len().saturating_sub(LOG));
+            return newest
+                .map(|line| on_one_line(line))
+                .try_for_each(|line| writeln!(out, "log   {name:9} {line}"));
         }
         if quiet {
             return Ok(());

@@ -5,6 +5,7 @@
 //! who list and check plugins.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use epitome_kernel::nearest;
 use epitome_plugin::host::Process;
@@ -20,6 +21,9 @@ use crate::policies::{Link, Stated};
 /// The keys of a profile.
 const DIGESTS: &str = "digests";
 pub(super) const TOOLS: &str = "digest_tools";
+
+/// How often a program that is tried is started again.
+const RESTARTS: usize = 100;
 
 /// The key of what plugins may have.
 const GRANTS: &str = "grants";
@@ -54,10 +58,13 @@ impl Config {
         plugin.brought()?.refusal(self.trust.as_ref())
     }
 
-    /// The program of a plugin, which starts with its first call; `None` for one that is compiled
-    /// in. Whether it may run is for the caller to ask first.
+    /// The program of a plugin to try it on: it starts with its first call, and again at once where
+    /// it fails. `None` for one that is compiled in. Whether it may run is for the caller to ask
+    /// first.
     pub fn plugin_process(&self, plugin: &PluginRef) -> Option<Process> {
-        plugin.process(self.granted(plugin.name()))
+        let mut launch = plugin.launch(self.granted(plugin.name()))?;
+        launch.limits.pauses = vec![Duration::ZERO; RESTARTS];
+        Some(Process::new(plugin.about(), launch))
     }
 
     /// The variables of the environment that a plugin may have.

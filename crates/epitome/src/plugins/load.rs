@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome_lua::Trust;
 use epitome_plugin::Plugin;
+use epitome_plugin::host::Process;
 use serde_json::Value as Json;
 
 use super::pattern::{means, precision};
@@ -96,7 +97,8 @@ impl Plugins {
             return None;
         }
         let granted = self.grants.get(&name).map(Vec::as_slice).unwrap_or_default();
-        let program = || Some(Arc::new(plugin.process(granted)?) as Arc<dyn Plugin>);
+        let process = |launch| Process::new(plugin.about(), launch);
+        let program = || Some(Arc::new(process(plugin.launch(granted)?)) as Arc<dyn Plugin>);
         let made = plugin.code().or_else(program)?;
         kept.insert(name.clone(), Arc::clone(&made));
         Some(Running { name, plugin: made, options })

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use epitome_kernel::nearest;
 use epitome_lua::{OptionShape, folder_hash};
-use epitome_plugin::host::{Launch, Limits, Process};
+use epitome_plugin::host::{Launch, Limits};
 use epitome_plugin::{About, Plugin};
 use serde_json::{Map, Value as Json};
 
@@ -142,21 +142,20 @@ impl PluginRef {
         }
     }
 
-    /// Its program, with those of the variables that it asks for which are granted; `None` where it
-    /// is compiled in. It starts with the first call.
-    pub(crate) fn process(&self, granted: &[String]) -> Option<Process> {
+    /// How its program is started, with those of the variables that it asks for which are granted;
+    /// `None` where it is compiled in.
+    pub(crate) fn launch(&self, granted: &[String]) -> Option<Launch> {
         let MadeOf::Program { folder, manifest } = &self.placed.made_of else { return None };
         let asked = manifest.env.iter().filter(|name| granted.contains(name));
         let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
         let quiet = (QUIET.0.to_owned(), QUIET.1.to_owned());
         let call = Duration::from_millis(manifest.deadline_ms);
-        let launch = Launch {
+        Some(Launch {
             command: manifest.command.clone(),
             folder: folder.clone(),
             env: asked.filter_map(value).chain([quiet]).collect(),
             limits: Limits { call, ..Limits::default() },
-        };
-        Some(Process::new(self.about(), launch))
+        })
     }
 
     /// The first option that it does not have, or not with the value that is set.
