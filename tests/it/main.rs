@@ -34,6 +34,8 @@ mod measure;
 #[cfg(test)]
 mod playing;
 #[cfg(test)]
+mod plugins;
+#[cfg(test)]
 mod policy;
 #[cfg(test)]
 mod profiles;
