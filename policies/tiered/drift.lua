@@ -13,9 +13,9 @@ local words = require("words")
 local drift = {}
 
 --- How much is remembered: words of the conversation, and calls that wrote. What is read for it:
---- the newest messages, each up to so many characters, and of older ones what people said, and the
---- beginnings of calls.
-local WORDS, WRITES, NEWEST, READ, CALL = 1500, 200, 30, 2000, 300
+--- the newest messages, each up to so many characters, and the beginnings of what people said and
+--- of calls before.
+local WORDS, WRITES, NEWEST, READ, OLDER = 1500, 200, 30, 1000, 300
 
 --- The share of its words that an action has in common with the conversation, where it is about
 --- something else; and the least that it must say to be judged.
@@ -58,7 +58,10 @@ end
 --- Adds the words of a text, as far as there is room.
 ---@param most integer|nil characters that are read of it
 local function learn(anchor, text, most)
-  for _, word in ipairs(words.of((texts.begin(text, most or READ)), 500)) do
+  if anchor.count == WORDS then
+    return
+  end
+  for _, word in ipairs(words.of((texts.begin(text, most or READ)), 200)) do
     if not anchor.words[word] and anchor.count < WORDS then
       anchor.words[word], anchor.count = true, anchor.count + 1
     end
@@ -166,7 +169,7 @@ function drift.anchor(job, intent)
         anchor.written = anchor.written or wrote(names, input.path)
       end
     end
-    learn(anchor, text, is_call and not is_new and CALL or READ)
+    learn(anchor, text, is_new and READ or OLDER)
   end
   return anchor
 end

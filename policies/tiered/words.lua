@@ -24,13 +24,16 @@ local FILE = "[\\p{L}\\p{N}_-]+(?:\\.[\\p{L}\\p{N}_-]+)*\\.[a-z][a-z0-9]{0,5}\\b
 ---@param most integer
 ---@return string[]
 function words.of(text, most)
-  local found, known = {}, {}
-  for _, word in ipairs(ep.re.all(WORD, (text:gsub("(%l)(%u)", "%1 %2")), most)) do
-    word = word:lower()
-    word = texts.begin(word, BEGINNING)
-    if not known[word] then
-      known[word] = true
-      found[#found + 1] = word
+  local found, known, seen = {}, {}, {}
+  for _, word in ipairs(ep.re.all(WORD, text:gsub("(%l)(%u)", "%1 %2"):lower(), most)) do
+    -- Most words come more than once, and cutting one takes longer than knowing it again.
+    if not seen[word] then
+      seen[word] = true
+      local beginning = texts.begin(word, BEGINNING)
+      if not known[beginning] then
+        known[beginning] = true
+        found[#found + 1] = beginning
+      end
     end
   end
   return found
