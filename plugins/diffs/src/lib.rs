@@ -7,6 +7,7 @@
 //! Invariant: a shown line is the diff's own; what is not stands in `[… ]`.
 
 mod diff;
+mod files;
 mod render;
 
 use epitome_plugin::text::outline::passages;
@@ -49,7 +50,9 @@ fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
     }
     let fits = |text: &str| text.len() < job.text.len() && job.size(text) <= job.most;
     let mut forms = DETAILS.iter().map(|detail| render(diff, *detail, &generated));
-    let rendered = forms.find(|rendered| fits(&rendered.text))?;
+    let Some(rendered) = forms.find(|rendered| fits(&rendered.text)) else {
+        return files::digest(job, diff);
+    };
     let left = passages(job.text, rendered.left.into_iter());
     Some(Digested { text: rendered.text, kind: KIND.into(), left })
 }

@@ -40,8 +40,6 @@ enum Counts {
     Hunks,
     /// Files, with the line that begins them and what became of them.
     Files,
-    /// Files, with no more than their path.
-    Paths,
 }
 
 /// From the most detail to the least.
@@ -56,7 +54,6 @@ pub(crate) const DETAILS: &[Detail] = &[
     Detail { around: 0, small: 2, first: 0, last: 0, names: false, counts: Counts::Hunks },
     Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Hunks },
     Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Files },
-    Detail { around: 0, small: 0, first: 0, last: 0, names: false, counts: Counts::Paths },
 ];
 
 /// What is written, and where the diff says what is not.
@@ -68,13 +65,17 @@ pub(crate) struct Rendered {
 
 /// The diff in this detail; `generated` tells of each section whether nobody wrote it.
 pub(crate) fn render(diff: &Diff<'_>, detail: Detail, generated: &[bool]) -> Rendered {
-    let mut out = Rendered { text: head(diff, detail), left: Vec::new() };
+    let around = match detail.around {
+        0 => ", without unchanged lines".to_owned(),
+        around => format!(", {} around changes", counted(around, "unchanged lines")),
+    };
+    let mut out = Rendered { text: head(diff, &around), left: Vec::new() };
     for (section, generated) in diff.sections.iter().zip(generated) {
         let rows = section.rows.clone();
         match () {
             () if !section.is_file => out.other(&diff.rows[rows], detail),
-            () if *generated => out.counts(diff, section, detail, "generated: "),
-            () if detail.counts >= Counts::Files => out.counts(diff, section, detail, ""),
+            () if *generated => out.counts(diff, section, "generated: "),
+            () if detail.counts >= Counts::Files => out.counts(diff, section, ""),
             () => out.file(diff, section, detail),
         }
     }
@@ -96,18 +97,15 @@ pub(crate) fn is_conflict(line: &str) -> bool {
         || line.contains("nmerged")
 }
 
-fn head(diff: &Diff<'_>, detail: Detail) -> String {
+/// What stands above the diff: its sums, and how it is shown.
+pub(crate) fn head(diff: &Diff<'_>, how: &str) -> String {
     let [added, removed, _] = diff.counts(0..diff.rows.len());
     let files = diff.sections.iter().filter(|section| section.is_file).count();
-    let around = match detail.around {
-        0 => ", without unchanged lines".to_owned(),
-        around => format!(", {} around changes", counted(around, "unchanged lines")),
-    };
-    let sums = sums(added, removed);
-    format!("[… diff of {}, {sums}{around}]", counted(files, "files"))
+    format!("[… diff of {}, {}{how}]", counted(files, "files"), sums(added, removed))
 }
 
-fn sums(added: usize, removed: usize) -> String {
+/// Added and removed lines.
+pub(crate) fn sums(added: usize, removed: usize) -> String {
     format!("+{} -{}", number(added), number(removed))
 }
 
@@ -164,22 +162,16 @@ impl Rendered {
     }
 
     /// A file as counts.
-    fn counts(&mut self, diff: &Diff<'_>, section: &Section, detail: Detail, why: &str) {
-        let short = detail.counts == Counts::Paths;
+    fn counts(&mut self, diff: &Diff<'_>, section: &Section, why: &str) {
         let [added, removed, hunks] = diff.counts(section.rows.clone());
         let note = match hunks {
             0 => String::new(),
-            _ if short => format!(" [… {why}{}]", sums(added, removed)),
             _ => format!(" [… {why}{} in {}]", sums(added, removed), counted(hunks, "hunks")),
         };
         for row in &diff.rows[section.rows.clone()] {
             match row.what {
-                What::File if short => {
-                    self.text.push_str(&format!("\n{}{note}", row.path()));
-                    self.left.push(row.span.clone());
-                }
                 What::File => self.push(row, &note),
-                What::Fate if !short => self.push(row, ""),
+                What::Fate => self.push(row, ""),
                 _ if is_conflict(&row.text) => self.push(row, ""),
                 _ => self.left.push(row.span.clone()),
             }

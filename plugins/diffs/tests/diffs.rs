@@ -124,6 +124,9 @@ fn long_runs_keep_their_ends_and_what_is_declared_in_them() {
     holds(&files, &["diff --git a/src/a.rs b/src/a.rs [… +91 -0 in 1 hunk]"]);
     let paths = digest(&text, 110).unwrap();
     holds(&paths, &["src/a.rs [… +91 -0]", "src/b.rs [… +1 -1]"]);
+    let text = text + &file("src/c.rs", &["-a\n+b", "-c\n+d"]);
+    let one = digest(&text, 100).unwrap();
+    holds(&one, &["src/a.rs [… +91 -0]", "[… 2 parts]"]);
 }
 
 #[test]
