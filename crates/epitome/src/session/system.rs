@@ -201,18 +201,25 @@ impl Session {
     /// together. Says whether they do.
     pub(super) async fn opens_with_system(&mut self) -> Result<bool, Error> {
         let pushed = self.opened()?;
-        let (is_unsent, model) = (pushed.is_unsent(), pushed.model.clone());
+        let (is_unsent, messages, model) = (pushed.is_unsent(), pushed.len(), pushed.model.clone());
         let Some(name) = self.name.clone().filter(|_| is_unsent) else { return Ok(false) };
         let counter = self.counter_for(model.as_deref());
         let council = self.settings.council(&counter, BTreeMap::new())?;
-        let facts = ModelFacts { name: model, ..ModelFacts::default() };
-        let common = Common { session: name.clone(), model: facts, ..Common::default() };
-        let common = Common { mode: self.settings.mode.clone(), ..common };
+        let now = (self.clock)();
+        let common = Common {
+            session: name.clone(),
+            mode: self.settings.mode.clone(),
+            model: ModelFacts { name: model, ..ModelFacts::default() },
+            now: now.clone(),
+            messages: messages as u32,
+            workspace: self.back() == Back::File,
+            ..Common::default()
+        };
         let mut job = self.asked_for_parts(common, Makings::default());
         let rendered = council.ask(&mut job, |rest, job| rest.render(job)).await;
         let is_one = rendered.is_some_and(|rendered| rendered.parts.is_some());
         if is_one {
-            let (now, journal) = ((self.clock)(), (&*self.journal, &*self.scope));
+            let journal = (&*self.journal, &*self.scope);
             self.notes = Notes::until(&now, &name, journal, &self.settings)?;
         }
         Ok(is_one)
