@@ -210,3 +210,50 @@ fn is_frame(line: &str) -> bool {
     let text = line.trim_start();
     text.len() < line.len() && text.starts_with("at ") && text.contains(['(', ':', '.'])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reports of a text whose lines are marked with `|` where they are part of one.
+    fn check(marked: &str) {
+        let lines: Vec<&str> =
+            marked.lines().map(|line| line.strip_prefix('|').unwrap_or(line)).collect();
+        let wanted: Vec<bool> = marked.lines().map(|line| line.starts_with('|')).collect();
+        let reports = find(&lines);
+        let found: Vec<bool> =
+            (0..lines.len()).map(|at| reports.iter().any(|report| report.contains(&at))).collect();
+        assert_eq!(found, wanted, "{reports:?}\n{marked}");
+    }
+
+    #[test]
+    fn a_report_ends_where_something_else_begins() {
+        check("test a ... FAILED\n|---- a stdout ----\n|\n|left: 1\n\nfailures:\n    a");
+        check(
+            "=== FAILURES ===\n|____ test_a ____\n|E  no\n|____ test_b ____\n|E  no\n==== 2 failed ====",
+        );
+        check("|  ● a › b\n|\n|    at x (y.js:1:2)\n\nTest Suites: 1 failed");
+        check("=== RUN   TestA\n|    a_test.go:3: no\n|--- FAIL: TestA (0.00s)\n|    more\nFAIL");
+        check(
+            "INFO a\n|java.lang.E: no\n|\tat a.B(C.java:1)\n|Caused by: x\n|\t... 3 more\nINFO b",
+        );
+        check("|error[E0308]: no\n|  --> a.rs:1:2\n|   |\n\nwarning: b");
+        check("|not ok 1 - a\n|  ---\n|  at: b\n|  ...\nok 2 - b");
+    }
+
+    #[test]
+    fn a_traceback_goes_on_with_what_it_caused() {
+        check(
+            "INFO a\n|Traceback (most recent call last):\n|  File \"a\", line 1\n|    b()\n|E: no\n\
+             |\n|During handling of the above exception, another exception occurred:\n|\n\
+             |Traceback (most recent call last):\n|  File \"a\", line 2\n|F: no\nINFO b",
+        );
+    }
+
+    #[test]
+    fn no_report_is_longer_than_the_longest() {
+        let text = "panic: no\n".to_owned() + &"goroutine\n".repeat(500);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(find(&lines), std::iter::once(0..LONGEST).collect::<Vec<_>>());
+    }
+}

@@ -54,7 +54,7 @@ fn becomes(text: &str, most: u64, expected: &str) {
 
 #[test]
 fn five_hundred_hits_keep_every_folder_and_each_kind() {
-    let odd = "src/mod7/file207.rs:621:    // FIXME: the registry is not locked here";
+    let odd = "src/mod7/file207.rs:621:    // The registry is not locked here.";
     let hit = |n: usize| match n {
         207 => format!("{odd}\n"),
         _ => format!(

@@ -314,6 +314,30 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_fills_a_digest_up_to_its_cap() {
+        let text = "one\ntwo\nthree\nfour";
+        let places = [(0, 3, 5), (4, 3, 0), (8, 5, 5), (14, 4, 2)];
+        let items = places.iter().enumerate().map(|(like, (at, len, rank))| {
+            let span = *at..at + len;
+            Item { text: text[span.clone()].into(), span, rank: *rank, like, whole: true }
+        });
+        let size = |text: &str| text.chars().count() as u64;
+        let outline = Outline {
+            head: "[… head]".into(),
+            items: items.collect(),
+            caps: vec![Cap { rank: 5, most: 20 }],
+            noun: None,
+            must: false,
+        };
+        let found = outline.fill(&Digest::new(text, 100, &size), "log").unwrap();
+        assert_eq!(found.text, "[… head]\ntwo\nfour");
+        assert_eq!(found.left, [0..3, 8..13]);
+        assert_eq!(outline.all(&Digest::new(text, 100, &size), 26), None);
+        let all = outline.all(&Digest::new(text, 100, &size), 28);
+        assert_eq!(all.as_deref(), Some("[… head]\none\ntwo\nthree\nfour"));
+    }
+
+    #[test]
     fn long_texts_keep_both_ends() {
         assert_eq!(
             clip(&"äb".repeat(20), 30),
