@@ -17,11 +17,18 @@ const TURN: usize = 11;
 /// What was told so far.
 #[derive(Default)]
 pub(crate) struct Told {
+    /// Whether the stages of a compression are told, too.
+    stages: bool,
     /// Whether the last turn was warned of.
     warned: bool,
 }
 
 impl Told {
+    /// Nothing was told yet. Where people want to know more, the stages of a compression are told.
+    pub(crate) fn new(stages: bool) -> Self {
+        Self { stages, warned: false }
+    }
+
     /// The lines of a turn.
     pub(crate) fn lines(&mut self, turn: &Turn, columns: usize) -> Vec<String> {
         let is_warning = |event: &Event| matches!(event.what, Happened::ContextWarning { .. });
@@ -29,19 +36,21 @@ impl Told {
         let is_news = |event: &&Event| !(self.warned && is_warning(event));
         // A snapshot before each compression is what people expect, and its other names say
         // nothing new.
+        let stages = self.stages;
         let is_routine = |event: &&Event| {
             use Happened::*;
-            matches!(
-                event.what,
-                AutoSnapshotCreated { .. }
-                    | CheckpointProgress { .. }
-                    | AutoSummaryCreated { .. }
-                    | Tier1Compressed(_)
-                    | Tier2Compressed(_)
-                    | Tier3Compressed(_)
-                    | Tier4Compressed(_)
-                    | Tier5Compressed(_)
-            )
+            let is_stage = matches!(event.what, CheckpointProgress { .. });
+            is_stage && !stages
+                || matches!(
+                    event.what,
+                    AutoSnapshotCreated { .. }
+                        | AutoSummaryCreated { .. }
+                        | Tier1Compressed(_)
+                        | Tier2Compressed(_)
+                        | Tier3Compressed(_)
+                        | Tier4Compressed(_)
+                        | Tier5Compressed(_)
+                )
         };
         let news = turn.events.iter().filter(|event| is_news(event) && !is_routine(event));
         let told = news.map(what);
@@ -149,6 +158,10 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::RolloverComplete { .. } => {
             (AnsiColor::Green, "started over: one checkpoint stands for all of it".to_owned())
         }
+        Happened::StreamOverflowEmergency { total, limit, .. } => {
+            let [total, limit] = [grouped(*total), grouped(*limit)];
+            (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
+        }
         Happened::LowReliability { score, advice, .. } => {
             let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
             let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
@@ -225,7 +238,7 @@ fn skipped(reason: Skip) -> &'static str {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use epitome::types::{Breakdown, MustKeep, Role};
+    use epitome::types::{Breakdown, MustKeep, Role, Stage};
 
     use super::*;
 
@@ -278,6 +291,43 @@ mod tests {
             30,
             &["turn 7     digested e4 of sh[…", "turn 7     compressed (3), ha…"],
         );
+    }
+
+    /// SPEC 4.1: progress is told to those who want to know more.
+    #[test]
+    fn stages_are_told_where_they_are_wanted() {
+        let stage = Stage::Summarisation;
+        let progress = Happened::CheckpointProgress { stage, fraction: stage.fraction() };
+        let turn = turn(vec![(progress, [6123, 6123])], None);
+        check(&mut Told::default(), &turn, 80, &[]);
+        let line = "turn 7     summarisation: 50 % of the compression";
+        check(&mut Told::new(true), &turn, 80, &[line]);
+    }
+
+    #[test]
+    fn what_drifts_comes_back_and_is_handed_over_is_told() {
+        let text = |text: &str| text.to_owned();
+        let drift = Drift {
+            trigger: text("a question"),
+            intent: text("the parser"),
+            action: text("Which?"),
+        };
+        let (policy, level) = (text("tiered"), None);
+        let drifts = Happened::DriftDetected { policy, drift, level };
+        let sources = vec![text("e3 read result"), text("e5")];
+        let recalled = Happened::Recalled { query: text("the parser"), sources, tokens: 1200 };
+        let truncated =
+            Happened::ToolInputTruncated { entry: text("e4"), tool: text("Write"), saved: 900 };
+        let file = Some(text(".epitome/handover/a.md"));
+        let handed = Happened::Handover { file, text: text("all of it") };
+        let all = [drifts, recalled, truncated, handed].map(|what| (what, [6123, 6123]));
+        let expected = [
+            "turn 7     tiered: a question: Which?; it is there for the parser",
+            "turn 7     recalled 1,200 tokens of e3 read result, e5: the parser",
+            "turn 7     input of Write in e4 truncated: 900 tokens saved",
+            "turn 7     better go on in a fresh session, from: .epitome/handover/a.md",
+        ];
+        check(&mut Told::default(), &turn(all.into(), None), 100, &expected);
     }
 
     #[test]

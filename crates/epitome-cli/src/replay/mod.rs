@@ -247,7 +247,8 @@ impl<'a> View<'a> {
         // A block would be torn by the JSON lines that go to the same terminal.
         let torn = args.json && io::stdout().is_terminal();
         let live = !args.common.quiet && !torn;
-        Self { args, name, turns, screen: Screen::new(to, live), told: Told::default() }
+        let told = Told::new(args.common.verbose);
+        Self { args, name, turns, screen: Screen::new(to, live), told }
     }
 
     /// Shows a turn; whether anybody is still reading.
