@@ -27,7 +27,7 @@ pub use policy::{
     Rest, Tracer, Underway,
 };
 pub use port::{
-    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Measure, Model,
+    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Lack, Measure, Model,
     ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob, Workspace, WorkspaceError,
 };
 pub use size::Sizes;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use epitome_types::hook::*;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -38,6 +39,9 @@ pub struct ModelAsk {
     /// so that the provider reads the rest from its cache. Then there is no `system`, and the size
     /// of the reply is the conversation's own.
     pub after: Option<Underway>,
+    /// How long the answer may take, repetitions included; as long as the adapter lets it where
+    /// nothing is said.
+    pub within: Option<Duration>,
 }
 
 /// A conversation that is under way: the request that its provider was sent, or would be.

@@ -133,6 +133,21 @@ pub struct ModelError {
     pub model: String,
     /// Why not.
     pub cause: String,
+    /// What can be done about it.
+    pub lack: Lack,
+}
+
+/// What was wrong with a question, where asking another one would help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    /// Nothing is known to help.
+    #[default]
+    Other,
+    /// The prompt is larger than the model's window, which takes so many tokens where it was said.
+    Window(Option<u64>),
+    /// The answer was cut off where it had as many tokens as it may have.
+    Answer,
 }
 
 /// A tool result that may be made smaller before it is first sent.

@@ -286,7 +286,7 @@ pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, Str
         system: text("system"),
         user: text("user").unwrap_or_default(),
         max_tokens: json.get("max_tokens").and_then(Json::as_u64),
-        after: None,
+        ..ModelAsk::default()
     }))
 }
 

@@ -71,6 +71,28 @@ pub(crate) fn after(underway: &Underway, question: &str) -> Result<Bytes, String
     Ok(Bytes::from(body))
 }
 
+/// A conversation that begins: the system prompt, and no message yet.
+pub(crate) fn opening(endpoint: &Endpoint, system: Option<&str>, window: Option<u64>) -> Bytes {
+    let name = &endpoint.spec.name;
+    let first = system.map(|text| json!([{"role": "system", "content": text}]));
+    let messages = first.unwrap_or_else(|| json!([]));
+    let mut body = json!({"model": name, "messages": messages, "stream": true});
+    match endpoint.spec.api {
+        Api::Ollama => {
+            set(&mut body, "options", window.map(|window| json!({"num_ctx": window})));
+        }
+        Api::OpenAi => {
+            set(&mut body, "stream_options", Some(json!({"include_usage": true})));
+        }
+        Api::Anthropic => {
+            set(&mut body, "max_tokens", Some(ANSWER));
+            set(&mut body, "messages", Some(json!([])));
+            set(&mut body, "system", system);
+        }
+    }
+    Bytes::from(body.to_string())
+}
+
 fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {
     if let (Value::Object(members), Some(value)) = (into, value) {
         members.insert(key.to_owned(), value.into());
@@ -81,6 +103,31 @@ fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_conversation_begins_with_its_system_prompt() {
+        let check = |spec: &str, expected: Value| {
+            let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
+            let endpoint = Endpoint::of(spec.parse().unwrap(), key).unwrap();
+            let body = opening(&endpoint, Some("Be brief."), Some(4096));
+            assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
+        };
+        let system = json!([{"role": "system", "content": "Be brief."}]);
+        check(
+            "ollama:l",
+            json!({"model": "l", "messages": system, "stream": true, "options": {"num_ctx": 4096}}),
+        );
+        check(
+            "openai:g",
+            json!({"model": "g", "messages": system, "stream": true,
+                   "stream_options": {"include_usage": true}}),
+        );
+        check(
+            "anthropic:c",
+            json!({"model": "c", "messages": [], "stream": true, "max_tokens": 4096,
+                   "system": "Be brief."}),
+        );
+    }
+
     #[track_caller]
     fn check(spec: &str, expected: Value) {
         let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
@@ -90,7 +137,7 @@ mod tests {
             system: Some("Be brief.".into()),
             user: "Why?".into(),
             max_tokens: Some(9),
-            after: None,
+            ..ModelAsk::default()
         };
         let body = body(&endpoint, &ask, Some(4096));
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use epitome_kernel::types::Body;
-use epitome_kernel::{Model, ModelAsk, ModelError, Underway};
+use epitome_kernel::{Lack, Model, ModelAsk, ModelError, Underway};
 use epitome_wire::{Answer, Reply, overflow, scan};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -97,6 +97,11 @@ impl Client {
         &self.endpoint
     }
 
+    /// The request with which a conversation begins, without a message yet but the system prompt.
+    pub fn opening(&self, system: Option<&str>) -> Bytes {
+        ask::opening(&self.endpoint, system, self.window)
+    }
+
     /// Sends a request of the API as it is, and gives the whole answer. `said` hears the text of a
     /// stream as it comes.
     ///
@@ -108,16 +113,27 @@ impl Client {
         body: Bytes,
         said: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, Failure> {
+        self.answered(body, None, said).await
+    }
+
+    /// The same within so much time, where that is less than the terms give.
+    async fn answered(
+        &self,
+        body: Bytes,
+        within: Option<Duration>,
+        said: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, Failure> {
         let format = self.endpoint.spec.api.format();
         let mut heard = Heard { reply: Reply::aloud(format), any: false };
-        match timeout(self.terms.answer, self.ask(body, &mut heard, said)).await {
+        let most = within.unwrap_or(Duration::MAX).min(self.terms.answer);
+        match timeout(most, self.ask(body, &mut heard, said)).await {
             Ok(Ok(())) => whole(heard.reply.end()),
             Ok(Err(Failure::BrokeOff { cause, .. })) => {
                 Err(Failure::BrokeOff { cause, answer: Box::new(heard.reply.end()) })
             }
             Ok(Err(failure)) => Err(failure),
             Err(_) => {
-                let after_ms = self.terms.answer.as_millis() as u64;
+                let after_ms = most.as_millis() as u64;
                 Err(Failure::Deadline { after_ms, answer: Box::new(heard.reply.end()) })
             }
         }
@@ -372,15 +388,20 @@ impl Model for Client {
     }
 
     async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
-        let failed = |cause: String| ModelError { model: self.name.clone(), cause };
+        let lacking = |cause: String, lack| ModelError { model: self.name.clone(), cause, lack };
+        let failed = |cause| lacking(cause, Lack::Other);
         let body = match &ask.after {
             Some(underway) => ask::after(underway, &ask.user).map_err(failed)?,
             None => ask::body(&self.endpoint, ask, self.window().await),
         };
-        let answer = self.chat(body, &mut |_| ()).await;
-        let answer = answer.map_err(|failure| failed(failure.to_string()))?;
+        let answer = self.answered(body, ask.within, &mut |_| ()).await;
+        let answer = answer.map_err(|failure| match &failure {
+            Failure::Overflow(over) => lacking(failure.to_string(), Lack::Window(over.limit)),
+            _ => failed(failure.to_string()),
+        })?;
         if matches!(answer.stop.as_deref(), Some("length" | "max_tokens")) {
-            return Err(failed("its answer was cut off for being too long".to_owned()));
+            let cause = "its answer was cut off for being too long".to_owned();
+            return Err(lacking(cause, Lack::Answer));
         }
         let format = self.endpoint.spec.api.format();
         let mut text = String::new();
@@ -393,7 +414,11 @@ impl Model for Client {
                 }
             }
         }
-        Ok(spoken(&text).to_owned())
+        let said = spoken(&text);
+        match said.is_empty() && thinks(&answer, &text) {
+            true => Err(failed("it thought and said nothing".to_owned())),
+            false => Ok(said.to_owned()),
+        }
     }
 
     async fn window(&self) -> Option<u64> {
@@ -417,10 +442,22 @@ impl Model for Client {
 /// What is said, without the thoughts that some servers leave before it.
 fn spoken(text: &str) -> &str {
     let text = text.trim();
-    match text.strip_prefix("<think>") {
-        Some(thought) => thought.split_once("</think>").map_or("", |(_, said)| said.trim_start()),
-        None => text,
+    match (text.strip_prefix("<think>"), text.split_once("</think>")) {
+        // Some templates open the thoughts themselves.
+        (_, Some((_, said))) => said.trim_start(),
+        (Some(_), None) => "",
+        (None, None) => text,
     }
+}
+
+/// Whether there are thoughts in an answer of which this is the text.
+fn thinks(answer: &Answer, text: &str) -> bool {
+    let fields = ["\"reasoning_content\"", "\"reasoning\"", "\"thinking\""];
+    let in_message = |message: &Vec<u8>| {
+        let message = String::from_utf8_lossy(message);
+        fields.iter().any(|field| message.contains(field))
+    };
+    !text.trim().is_empty() || answer.messages.iter().any(in_message)
 }
 
 #[cfg(test)]
@@ -433,6 +470,7 @@ mod tests {
         check(" plain ", "plain");
         check("<think>\nhm\n</think>\n\nso", "so");
         check("<think>without end", "");
+        check("hm, hm\n</think>\nso", "so");
         check("a <think> b", "a <think> b");
     }
 

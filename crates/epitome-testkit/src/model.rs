@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use epitome_kernel::{Model, ModelAsk, ModelError};
+use epitome_kernel::{Lack, Model, ModelAsk, ModelError};
 
 /// A model with a script; it remembers what it was asked. Clones share both.
 #[derive(Clone, Debug)]
@@ -40,7 +40,8 @@ impl Model for ScriptedModel {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = self.replies.get(asked.len()).or(self.replies.last()).cloned();
         asked.push(ask.clone());
-        let error = |cause| ModelError { model: self.name().to_owned(), cause };
+        let model = || self.name().to_owned();
+        let error = |cause| ModelError { model: model(), cause, lack: Lack::Other };
         reply.unwrap_or_else(|| Err("it has nothing to say".to_owned())).map_err(error)
     }
 }

@@ -163,7 +163,7 @@ impl Writer<'_> {
             system: prompt.system.as_ref().map(|system| fill(system, &values)),
             user,
             max_tokens: Some(prompt.max_tokens.unwrap_or(most)),
-            after: None,
+            ..ModelAsk::default()
         };
         let reply = self.model.complete(&ask).await.map_err(|error| failed(error.to_string()))?;
         let text = reply.trim();
@@ -196,9 +196,14 @@ impl Writer<'_> {
             covered: covered(job.entries),
             candidate: text.clone(),
             must_keep: facts
-                .map(|fact| Fact { text: fact.to_owned(), found: !lost.contains(fact) })
+                .map(|fact| Fact {
+                    text: fact.to_owned(),
+                    found: !lost.contains(fact),
+                    ..Fact::default()
+                })
                 .collect(),
             tokens,
+            max_tokens: job.most,
             texts: &texts,
         };
         let verdict = self.council.ask(&mut asked, |rest, job| rest.verify(job)).await;

@@ -261,6 +261,8 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
     assert_eq!(prompt.user, "two|one|tool 2 3");
     let (common, candidate, must_keep) = (Common::default(), String::new(), Vec::new());
     let covered = covered();
-    let job = VerifyJob { common, op, level, covered, candidate, must_keep, tokens: 1, texts };
+    let (tokens, max_tokens) = (1, 9);
+    let job =
+        VerifyJob { common, op, level, covered, candidate, must_keep, tokens, max_tokens, texts };
     assert_eq!(chain.ask().verify(&job), Ok(Some(Verify::Plain(true))));
 }

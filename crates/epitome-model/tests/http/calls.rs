@@ -48,7 +48,7 @@ fn request(api: &str) -> Bytes {
 fn ask() -> ModelAsk {
     let (id, user) = ("q".to_owned(), "How is it?".to_owned());
     let system = Some("Be brief.".to_owned());
-    ModelAsk { id, system, user, max_tokens: Some(50), after: None }
+    ModelAsk { id, system, user, max_tokens: Some(50), ..ModelAsk::default() }
 }
 
 #[tokio::test]

@@ -161,12 +161,14 @@ words! {
         Extend = "extend",
         /// By itself, with the messages as a text.
         Separate = "separate",
+        /// Not at all: the summary is written without a model, and nothing else of this counts.
+        None = "none",
     }
 }
 
 table! {
-    /// The request to a model for a summary. `{conversation}` stands for the messages and
-    /// `{must_keep}` for the facts.
+    /// The request to a model for a summary. `{conversation}` stands for the messages (with
+    /// `extend` for words that say which they are) and `{must_keep}` for the facts.
     #[derive(Deserialize, PartialEq)]
     pub struct Prompt {
         /// How it is asked.

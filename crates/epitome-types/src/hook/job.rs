@@ -219,6 +219,8 @@ table! {
         pub must_keep: Vec<Fact>,
         /// Its size.
         pub tokens: u64,
+        /// The most that it may take, with what is added to it.
+        pub max_tokens: u64,
     }
     beside {
         /// What the covered messages say, in their order.

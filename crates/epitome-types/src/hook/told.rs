@@ -178,6 +178,10 @@ table! {
         pub text: String,
         /// Whether the summary holds it.
         pub found: bool,
+        /// Whether the summary would hold it that is written in the same room without a model.
+        pub extracted: bool,
+        /// What it takes in a list, in tokens.
+        pub tokens: u64,
     }
 }
 

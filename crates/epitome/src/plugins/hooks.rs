@@ -72,7 +72,7 @@ impl Policy for Hooked {
         if let Some(ask) = answer.get(ASK) {
             return Err(match Ask::deserialize(ask) {
                 Ok(Ask { id, system, user, max_tokens }) => {
-                    Halt::Ask(ModelAsk { id, system, user, max_tokens, after: None })
+                    Halt::Ask(ModelAsk { id, system, user, max_tokens, ..ModelAsk::default() })
                 }
                 Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
             });

@@ -134,7 +134,7 @@ impl Jobs {
                 }));
             }
             "verify" => {
-                let must_keep = vec![Fact { text: TEXT.to_owned(), found: true }];
+                let must_keep = vec![Fact { text: TEXT.to_owned(), found: true, ..Fact::default() }];
                 let candidate = TEXT.to_owned();
                 act(&Job::Verify(&VerifyJob {
                     common,
@@ -144,6 +144,7 @@ impl Jobs {
                     candidate,
                     must_keep,
                     tokens: 20,
+                    max_tokens: 40,
                     texts: &Same,
                 }));
             }
