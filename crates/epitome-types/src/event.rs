@@ -87,6 +87,16 @@ pub enum Happened {
         /// The epoch's id.
         epoch: String,
     },
+    /// An answer that is under way exceeds the window together with its prompt. It is kept whole,
+    /// and the next prompt is made smaller.
+    StreamOverflowEmergency {
+        /// Tokens of the answer so far.
+        in_flight: u64,
+        /// Those of the prompt with it.
+        total: u64,
+        /// The provider's limit.
+        limit: u64,
+    },
     /// The conversation can hardly be relied on any longer. Said once, until it can again.
     LowReliability {
         /// How far, 0 to 1.

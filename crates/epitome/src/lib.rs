@@ -49,6 +49,7 @@ mod reported;
 mod request;
 mod session;
 mod single;
+mod talk;
 mod target;
 mod trusted;
 mod writer;
@@ -93,6 +94,7 @@ pub use rack::Origin;
 pub use session::{
     Clock, Compressions, PatternError, Prompt, Redaction, Session, remove_offloaded, system_time,
 };
+pub use talk::{Heard, Said, Talk, TalkError};
 pub use target::{Target, Window};
 
 /// The code in the README compiles.

@@ -49,8 +49,28 @@ impl Limits {
         told: Overflow,
         share: f64,
     ) -> u64 {
+        let lesson = Lesson::of(tokens, told, share);
+        let Some(limit) = lesson.limit else { return lesson.next };
+        let known = self.0.entry(spoken.clone()).or_insert(u64::MAX);
+        *known = limit.min(*known);
+        *known
+    }
+}
+
+/// What a refusal teaches, in our tokens.
+pub(crate) struct Lesson {
+    /// The most that the next prompt may take.
+    pub(crate) next: u64,
+    /// The provider's limit, where it said so.
+    pub(crate) limit: Option<u64>,
+}
+
+impl Lesson {
+    /// Of the refusal of a prompt that has so many tokens by our count; `share` of them where
+    /// nobody knows more.
+    pub(crate) fn of(tokens: u64, told: Overflow, share: f64) -> Self {
         let less = (tokens as f64 * share) as u64;
-        let Some(limit) = told.limit else { return less };
+        let Some(limit) = told.limit else { return Self { next: less, limit: None } };
         let ours = match told.size {
             // It counts in other tokens than we do.
             Some(size) if size > limit => {
@@ -59,9 +79,8 @@ impl Limits {
             _ if limit < tokens => limit,
             _ => less,
         };
-        let known = self.0.entry(spoken.clone()).or_insert(u64::MAX);
-        *known = limit.min(ours);
-        *known
+        let limit = limit.min(ours);
+        Self { next: limit, limit: Some(limit) }
     }
 }
 

@@ -26,6 +26,7 @@ use crate::target::Window;
 use crate::{Error, Profile};
 use compaction::Compactions;
 use conversations::{Conversations, History, Slot};
+pub(crate) use limits::Lesson;
 use limits::{Limits, Spoken};
 use scans::Scans;
 

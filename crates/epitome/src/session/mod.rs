@@ -6,6 +6,7 @@
 //! and the journal alone, so a restart goes on with the same prefix.
 
 mod acts;
+mod answered;
 mod arrival;
 mod batch;
 mod clock;

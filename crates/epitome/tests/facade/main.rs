@@ -1,6 +1,8 @@
 //! The facade, as hosts use it.
 
 #[cfg(test)]
+mod dialogue;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod front;

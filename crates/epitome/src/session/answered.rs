@@ -1,0 +1,71 @@
+//! What comes back for a prompt of a conversation that is pushed.
+//!
+//! Invariant: an answer is a message of the conversation before this returns, with what the provider
+//! counted beside it; a refusal changes no record, only what the next prompt is held to. Called by
+//! hosts.
+
+use epitome_kernel::Answered;
+use epitome_types::{EntryKey, Event, Happened, Overflow};
+use epitome_wire::Answer;
+
+use super::{Prompt, Session};
+use crate::Error;
+use crate::hub::Lesson;
+use crate::recorded::said;
+use crate::target::Window;
+
+impl Session {
+    /// Adds the answer to a prompt to the conversation, and records what was counted for it. What
+    /// came of one that broke off is added as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::push`].
+    pub fn answered(&mut self, prompt: &Prompt, answer: &Answer) -> Result<(), Error> {
+        let format = self.opened()?.format;
+        let mut last = None;
+        for bytes in &answer.messages {
+            self.push(bytes)?;
+            last = Some(epitome_wire::message(bytes, format)?).zip(Some(bytes));
+        }
+        let said = last.map(|(entry, bytes)| {
+            let key = EntryKey::of(&entry);
+            said((format, bytes), &entry, (key, prompt.head.then(key)), 0, &self.redaction)
+        });
+        let Some(said) = said else { return Ok(()) };
+        let answered = Answered {
+            after: prompt.head,
+            key: Some(said.key),
+            text: said.text,
+            bytes: said.bytes,
+            usage: answer.usage.unwrap_or_default(),
+            stop: answer.stop.clone(),
+            at: (self.clock)(),
+        };
+        Ok(self.journal.answered(&self.scope, &prompt.session, &answered)?)
+    }
+
+    /// The provider refused a prompt as too long. The next one is made smaller, and where it said
+    /// its limit all that follow are held to that, unless the user stated one.
+    pub fn refused(&mut self, prompt: &Prompt, told: Overflow) {
+        let share = self.settings.profile.options.limit.refused_share;
+        let lesson = Lesson::of(prompt.tokens[1], told, share);
+        self.told.refused = Some(lesson.next);
+        let known = match self.told.window {
+            Some(Window::Limit(known)) => known,
+            _ => u64::MAX,
+        };
+        if let Some(limit) = lesson.limit {
+            self.told.window = Some(Window::Limit(limit.min(known)));
+        }
+    }
+
+    /// Tells of an answer that, with its prompt, exceeds the window while it comes (SPEC 2.5).
+    /// Nothing is applied: the next prompt is made smaller, and the answer is kept whole.
+    pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) {
+        let total = prompt.tokens[1].saturating_add(in_flight);
+        let what = Happened::StreamOverflowEmergency { in_flight, total, limit: prompt.limit };
+        let (session, at) = (prompt.session.clone(), (self.clock)());
+        self.tell(&[Event { session, at, tokens: [prompt.tokens[1], total], what }]);
+    }
+}

@@ -1,0 +1,171 @@
+//! A conversation with a model: what a person types goes out in a prompt that fits, what the model
+//! answers comes in as it is said.
+//!
+//! Invariant: nothing is applied to the conversation while an answer is under way, and an answer is
+//! part of it whole, or as far as it came (SPEC 2.5). A prompt that the model refuses as too long is
+//! made smaller and sent again. Called by hosts: `epitome chat` is one.
+
+use epitome_model::{Client, Failure};
+use epitome_types::{Body, Usage};
+use epitome_wire::{Answer, Format};
+use serde_json::json;
+
+use crate::Error;
+use crate::session::{Prompt, Session};
+
+/// How often a prompt is made smaller because the model refused it.
+const SMALLER: u32 = 3;
+
+/// A conversation with a model.
+pub struct Talk {
+    session: Session,
+    client: Client,
+}
+
+/// What is heard while a message is answered.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// The prompt is ready, and is sent now.
+    Prompt(&'a Prompt),
+    /// The next piece of the answer.
+    Text(&'a str),
+    /// The model refused the prompt as too long; it is made smaller, and what was heard of an
+    /// answer is void.
+    Refused,
+}
+
+/// What came of a message.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The prompt that was answered.
+    pub prompt: Prompt,
+    /// What the model said, without its calls of tools.
+    pub text: String,
+    /// What the provider counted.
+    pub usage: Option<Usage>,
+    /// Why the answer is not whole, where it is not.
+    pub broke_off: Option<String>,
+}
+
+/// A message was not answered. It is part of the conversation all the same.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TalkError {
+    /// The conversation itself failed.
+    #[error(transparent)]
+    Session(#[from] Error),
+    /// The model failed.
+    #[error("{model}: {failure}")]
+    Model {
+        /// The model.
+        model: String,
+        /// How.
+        failure: Failure,
+    },
+}
+
+impl Talk {
+    /// A conversation of a session with a model.
+    pub fn new(session: Session, client: Client) -> Self {
+        Self { session, client }
+    }
+
+    /// Its session: goals, marks, what the journal knows.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// The model.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Goes on with another model of the same API; the state of the conversation stays (SPEC 4.5).
+    pub fn switch(&mut self, client: Client) {
+        self.client = client;
+    }
+
+    /// Begins, or goes on with what the session knows, under a system prompt.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::begin`].
+    pub fn begin(&mut self, system: Option<&str>) -> Result<(), Error> {
+        self.session.begin(&self.client.opening(system))
+    }
+
+    /// Says something to the model, and gives what it answers. Dropping the future ends the answer;
+    /// what was said is in the conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`TalkError`]; the message is recorded whatever becomes of its answer.
+    pub async fn say(
+        &mut self,
+        text: &str,
+        heard: &mut (dyn FnMut(Heard<'_>) + Send),
+    ) -> Result<Said, TalkError> {
+        self.session.push(json!({"role": "user", "content": text}).to_string().as_bytes())?;
+        let mut smaller = 0;
+        loop {
+            let prompt = self.session.prompt().await?;
+            heard(Heard::Prompt(&prompt));
+            let told = self.ask(&prompt, heard).await;
+            let (answer, broke_off) = match told {
+                Ok(answer) => (answer, None),
+                Err(Failure::Overflow(overflow)) if smaller < SMALLER => {
+                    smaller += 1;
+                    heard(Heard::Refused);
+                    self.session.refused(&prompt, overflow);
+                    continue;
+                }
+                Err(Failure::BrokeOff { cause, answer }) if !answer.messages.is_empty() => {
+                    (*answer, Some(cause))
+                }
+                Err(Failure::Deadline { after_ms, answer }) if !answer.messages.is_empty() => {
+                    (*answer, Some(format!("no end within {after_ms} ms")))
+                }
+                Err(failure) => {
+                    let model = self.client.endpoint().spec.to_string();
+                    return Err(TalkError::Model { model, failure });
+                }
+            };
+            self.session.answered(&prompt, &answer)?;
+            let text = spoken(&answer, self.client.endpoint().spec.api.format());
+            return Ok(Said { prompt, text, usage: answer.usage, broke_off });
+        }
+    }
+
+    /// Asks the model, and tells once of an answer that grows out of the window.
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        heard: &mut (dyn FnMut(Heard<'_>) + Send),
+    ) -> Result<Answer, Failure> {
+        let counter = self.session.counter_for(Some(&self.client.endpoint().spec.name));
+        let (mut in_flight, mut told) = (0, false);
+        let mut piece = |text: &str| {
+            // Pieces counted one by one add up to no less than the whole.
+            in_flight += counter.count(text);
+            if !told && prompt.tokens[1].saturating_add(in_flight) > prompt.limit {
+                told = true;
+                self.session.exceeded(prompt, in_flight);
+            }
+            heard(Heard::Text(text));
+        };
+        self.client.chat(prompt.bytes.clone(), &mut piece).await
+    }
+}
+
+/// What the messages of an answer say.
+fn spoken(answer: &Answer, format: Format) -> String {
+    let messages = answer.messages.iter();
+    let entries = messages.filter_map(|bytes| epitome_wire::message(bytes, format).ok());
+    let parts = entries.flat_map(|entry| entry.parts);
+    parts
+        .filter_map(|part| match part.body {
+            Body::Text(text) => Some(text),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,147 @@
+//! A conversation with a model over HTTP: past its window, past refusals, past broken answers.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use epitome::model::{Client, Endpoint, Http, Terms};
+use epitome::types::Happened;
+use epitome::{Compressor, Heard, Memory, Talk, Window};
+use epitome_upstream::{Fault, Script, Turn, Upstream};
+
+const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
+
+type Seen = Arc<Mutex<Vec<Happened>>>;
+
+/// A conversation with a scripted model, and what happened to it.
+fn talk((api, path): (&str, &str), upstream: &Upstream, window: Window) -> (Talk, Seen) {
+    let seen = Seen::default();
+    let listener = Arc::clone(&seen);
+    let builder = Compressor::builder()
+        .window(window)
+        .on_event(move |event| listener.lock().unwrap().push(event.what.clone()));
+    let base = upstream.url() + path;
+    let endpoint = Endpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap();
+    let builder = builder.format(endpoint.spec.api.format());
+    let session = builder.session(Arc::new(Memory::default()), Some("chat"));
+    let millis = Duration::from_millis;
+    let terms = Terms { answer: millis(5000), silence: millis(300), retries: 1 };
+    let limit = match window {
+        Window::Limit(limit) => Some(limit),
+        _ => None,
+    };
+    let client = Client::new(endpoint, Arc::new(Http::new().unwrap()));
+    let mut talk = Talk::new(session, client.terms(terms).window(limit));
+    talk.begin(Some("You answer briefly.")).unwrap();
+    (talk, seen)
+}
+
+fn answering(text: &str) -> Script {
+    Script { turns: vec![Turn { text: text.to_owned(), ..Turn::default() }], ..Script::default() }
+}
+
+/// A sentence of about forty tokens that no other is like.
+fn told(n: usize) -> String {
+    format!(
+        "Note {n}: the file src/part{n}/mod.rs holds the rule {}, which must stay as it is; \
+         rename nothing there, and see to it that test number {} still passes tomorrow.",
+        n * 7919 % 1009,
+        n * 31 + 4
+    )
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_past_three_times_its_window() {
+    for api in APIS {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let (mut talk, seen) = talk(api, &upstream, Window::Limit(1500));
+        let mut raw = 0;
+        for n in 0..90 {
+            let said = talk.say(&told(n), &mut |_| ()).await.unwrap();
+            assert!(said.text.ends_with("Noted.") || n > 0, "{}: {}", api.0, said.text);
+            assert!(said.prompt.tokens[1] <= 1500, "{}", api.0);
+            raw = said.prompt.tokens[0];
+        }
+        assert!(raw > 3 * 1500, "{}: {raw}", api.0);
+        let compressed = seen
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|it| matches!(it, Happened::Compressed { .. }))
+            .count();
+        assert!(compressed >= 2, "{}: {compressed}", api.0);
+        let prompts = upstream.prompts();
+        assert_eq!(prompts.len(), 90, "{}", api.0);
+        assert!(prompts.iter().all(|prompt| prompt.refused.is_none()), "{}", api.0);
+        if api.0 == "ollama" {
+            assert!(prompts.iter().all(|prompt| prompt.body["options"]["num_ctx"] == 1500));
+        }
+        let info = talk.session().info().unwrap();
+        assert_eq!(info.messages, 181, "{}", api.0);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_refused_is_made_smaller() {
+    let script = Script { limit: Some(1200), ..answering("Noted.") };
+    let upstream = Upstream::start(script).unwrap();
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Guessed);
+    let mut refused = 0;
+    for n in 0..40 {
+        let heard = &mut |heard: Heard<'_>| refused += usize::from(matches!(heard, Heard::Refused));
+        talk.say(&told(n), heard).await.unwrap();
+    }
+    let prompts = upstream.prompts();
+    assert_eq!(prompts.len(), 40 + refused);
+    assert!((1..=6).contains(&refused), "{refused}");
+}
+
+#[tokio::test]
+async fn what_came_of_an_answer_that_broke_off_is_part_of_the_conversation() {
+    let script = Script { faults: vec![Fault::Cut], ..answering("a few words and some more") };
+    let upstream = Upstream::start(script).unwrap();
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Limit(4000));
+    let mut heard = String::new();
+    let said = talk
+        .say("Hello", &mut |it| {
+            if let Heard::Text(text) = it {
+                heard += text;
+            }
+        })
+        .await
+        .unwrap();
+    assert!(said.broke_off.is_some() && !said.text.is_empty());
+    assert_eq!(said.text, heard);
+    assert!(talk.say("Go on", &mut |_| ()).await.unwrap().broke_off.is_none());
+    let last = upstream.prompts().pop().unwrap();
+    assert_eq!(last.body["messages"][2]["content"], heard);
+}
+
+#[tokio::test]
+async fn an_answer_that_grows_out_of_the_window_is_told_and_kept_whole() {
+    let long = "more and more words ".repeat(120);
+    let upstream = Upstream::start(answering(&long)).unwrap();
+    let (mut talk, seen) = talk(("openai", "/v1"), &upstream, Window::Limit(300));
+    let said = talk.say("Tell me everything", &mut |_| ()).await.unwrap();
+    assert!(said.text.ends_with(long.trim_end()) || said.text.ends_with(&long));
+    let seen = seen.lock().unwrap();
+    let told: Vec<_> = seen
+        .iter()
+        .filter(|it| matches!(it, Happened::StreamOverflowEmergency { limit: 300, .. }))
+        .collect();
+    assert_eq!(told.len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_answered_is_recorded() {
+    let faults = vec![Fault::Status(401)];
+    let upstream = Upstream::start(Script { faults, ..answering("Noted.") }).unwrap();
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Limit(4000));
+    let error = talk.say("Hello", &mut |_| ()).await.unwrap_err().to_string();
+    assert!(error.starts_with("openai:m@http://127.0.0.1:"), "{error}");
+    assert!(error.contains("refuses with 401: ") && error.contains("check the key"), "{error}");
+    talk.say("Are you there?", &mut |_| ()).await.unwrap();
+    let last = upstream.prompts().pop().unwrap();
+    let said: Vec<_> = last.body["messages"].as_array().unwrap().iter().collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert_eq!(said[1]["content"], "Hello");
+}
