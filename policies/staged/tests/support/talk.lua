@@ -54,8 +54,8 @@ end
 --- gives it. The window is one of class 3.
 ---@param t table
 ---@param words string
----@param more { checkpoints: integer[][]|nil, options: table|nil, texts: table|nil,
---- inputs: table|nil }|nil what is said and written in some places; other fields are the job's
+---@param more table|nil `texts` and `inputs`: what is said and written in some places; fields that
+--- are neither these nor `checkpoints` or `options` are the job's
 ---@return table
 function talk.job(t, words, more)
   more = more or {}
