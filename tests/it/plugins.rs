@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use crate::measure::faults;
 use crate::playing::played;
 use crate::program::{self, Place, Ran};
+use crate::shipped::README;
+use crate::tutorial::{commands, examples, typed};
 
 /// Where the plugin `tickets` of every place here stands.
 const TICKETS: &str = ".epitome/plugins/tickets";
@@ -274,6 +276,23 @@ fn plugins_that_cannot_be_used_are_named_with_file_and_line() {
         "{}",
         doctor.text()
     );
+}
+
+#[test]
+fn the_commands_of_the_readme_lead_to_a_digest() {
+    let commands = commands(README, "```sh plugin\n");
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    let place = examples();
+    let replay = commands[3];
+    let digested = |said: &str| {
+        let lines = said.lines().filter(|line| line.contains(" of Bash: ")).map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    let before = digested(&typed(&place, "", replay));
+    let said: Vec<_> = commands.iter().map(|command| typed(&place, "", command)).collect();
+    let after = digested(&said[3]);
+    assert!(said[1].contains("digests builds"), "{}", said[1]);
+    assert!(!after.is_empty() && after != before, "{after:?}");
 }
 
 /// What is made for Rust compiles where the crate is, and is a plugin.

@@ -9,13 +9,13 @@ use crate::shipped::README;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The lines of the blocks that begin like this.
-fn commands<'t>(text: &'t str, fence: &str) -> Vec<&'t str> {
+pub(crate) fn commands<'t>(text: &'t str, fence: &str) -> Vec<&'t str> {
     let blocks = text.split(fence).skip(1).filter_map(|rest| rest.split("```").next());
     blocks.flat_map(str::lines).filter(|line| !line.trim().is_empty()).collect()
 }
 
 /// A place with the examples in it.
-fn examples() -> Place {
+pub(crate) fn examples() -> Place {
     let place = Place::new();
     let source = Path::new(ROOT).join("examples");
     let mut folders = vec![source.clone()];
@@ -35,7 +35,7 @@ fn examples() -> Place {
 }
 
 /// What a shell prints for a command, which succeeds.
-fn typed(place: &Place, folder: &str, command: &str) -> String {
+pub(crate) fn typed(place: &Place, folder: &str, command: &str) -> String {
     let programs = program::path();
     let path = format!("{}:/usr/bin:/bin", programs.parent().unwrap().display());
     let ran = Command::new("sh")

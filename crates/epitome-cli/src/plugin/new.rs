@@ -14,11 +14,11 @@ use crate::files;
 use crate::policy::{project, shown};
 use crate::settings::ConfigFlags;
 
-/// A file of a new plugin: path and text, in which `NAME` is filled in.
+/// A file of a new plugin: path and text, in which `NAME` and `TOOL` are filled in.
 type Template = (&'static str, &'static str);
 
 /// A text that the new plugin digests; its name is the tool's.
-const SAMPLE: Template = ("samples/NAME.txt", include_str!("template/sample.txt"));
+const SAMPLE: Template = ("samples/TOOL.txt", include_str!("template/sample.txt"));
 
 const PYTHON: [Template; 3] = [
     ("plugin.toml", include_str!("template/python/plugin.toml")),
@@ -39,10 +39,13 @@ const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../epitome-plugin");
 
 /// Makes a plugin of your own in `.epitome/plugins` of the project
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome plugin new tickets")]
+#[command(after_help = "Example:\n  epitome plugin new tickets --tool list_tickets")]
 pub(crate) struct Args {
     /// Its name, by which profiles ask it: small letters, digits and `-`
     name: String,
+    /// The tool whose results it digests [default: its name]
+    #[arg(long, value_name = "TOOL")]
+    tool: Option<String>,
     /// The language that it is written in
     #[arg(long, value_name = "LANGUAGE", default_value = "python")]
     lang: Lang,
@@ -69,10 +72,11 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         let folder = shown(&folder);
         return Err(Fault::usage(format!("{folder}: is there already; choose another name")));
     }
+    let filled = |text: &str| text.replace("NAME", &args.name).replace("TOOL", args.tool());
     for (path, text) in args.files() {
-        let path = folder.join(path.replace("NAME", &args.name));
+        let path = folder.join(filled(path));
         files::make_folder(path.parent().unwrap_or(&folder))?;
-        files::write(&path, text.replace("NAME", &args.name).replace("SDK", SDK).as_bytes())?;
+        files::write(&path, filled(text).replace("SDK", SDK).as_bytes())?;
     }
     match config.trust().map(|trust| trust.own(&folder)) {
         Some(Ok(())) => {}
@@ -90,6 +94,11 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 impl Args {
+    /// The tool whose results it digests.
+    fn tool(&self) -> &str {
+        self.tool.as_deref().unwrap_or(&self.name)
+    }
+
     fn files(&self) -> &'static [Template] {
         match self.lang {
             Lang::Python => &PYTHON,
@@ -104,6 +113,13 @@ impl Args {
             return Err(Fault::usage(format!(
                 "`{name}` is no name of a plugin; expected small letters, digits and `-`, a letter \
                  first"
+            )));
+        }
+        let tool = self.tool();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        if tool.is_empty() || !tool.chars().all(plain) {
+            return Err(Fault::usage(format!(
+                "`{tool}` is no name of a tool; expected letters, digits, `-` and `_`"
             )));
         }
         let known = config.plugins().into_iter().find(|(known, _)| known == name);
@@ -122,20 +138,19 @@ impl Args {
 
     /// What was made, and how to go on.
     fn tell(&self, folder: &str) -> Result<(), Fault> {
-        let Self { name, lang, .. } = self;
+        let (Self { name, lang, .. }, tool) = (self, self.tool());
         let program = if *lang == Lang::Python { "plugin.py  " } else { "src/main.rs" };
         files::to_stdout(|out| {
             writeln!(out, "{folder}/plugin.toml   what it is and what it provides")?;
             writeln!(out, "{folder}/{program}   what it does: change a line")?;
-            writeln!(out, "{folder}/samples/{name}.txt   what it is checked by")?;
-            writeln!(out, "\nIt digests what the tool `{name}` gives. Then:")?;
+            writeln!(out, "{folder}/samples/{tool}.txt   what it is checked by")?;
+            writeln!(out, "\nIt digests what the tool `{tool}` gives. Then:")?;
             if *lang == Lang::Rust {
                 writeln!(out, "  cargo build --release --manifest-path {folder}/Cargo.toml")?;
             }
             writeln!(out, "  epitome plugin check {name}")?;
-            writeln!(out, "\nA profile asks it where its epitome.toml says so:")?;
-            writeln!(out, "  [profile.default]")?;
-            writeln!(out, "  digest_tools.{name} = [\"{name}\"]")
+            writeln!(out, "\nA profile asks it where an epitome.toml says so:")?;
+            writeln!(out, "  profile.default.digest_tools.{tool} = [\"{name}\"]")
         })
     }
 }

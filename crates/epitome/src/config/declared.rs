@@ -69,8 +69,9 @@ pub(crate) struct Table {
     /// The plugins that digest tool results, in the order in which they are asked; the first that
     /// has a digest wins.
     pub(crate) digests: Option<Vec<String>>,
-    /// The same for the results of some tools, by name or pattern (`web_*`); of those that mean a
-    /// tool the one that says most of its name. An empty list leaves the results as they are.
+    /// The same for the results of some tools, by name or pattern (`web_*`) in any case; of those
+    /// that mean a tool the one that says most of its name. An empty list leaves the results as
+    /// they are.
     #[serde(default)]
     pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,

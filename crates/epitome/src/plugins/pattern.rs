@@ -1,9 +1,11 @@
-//! Patterns for the names of tools, in which `*` stands for any letters.
+//! Patterns for the names of tools, in which `*` stands for any letters; clients spell one tool
+//! `Bash` and `bash`, so case means nothing.
 //!
 //! Invariant: pure. Called where a digest is asked for.
 
 /// Whether a pattern means a name.
 pub(super) fn means(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());
     let mut pieces = pattern.split('*');
     let Some(rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let mut pieces: Vec<&str> = pieces.collect();
@@ -32,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_letters() {
-        check("bash", "bash", true);
+        check("bash", "Bash", true);
         check("bash", "bashful", false);
         check("web_*", "web_search", true);
         check("web_*", "my_web_search", false);

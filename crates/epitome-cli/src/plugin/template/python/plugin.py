@@ -1,4 +1,4 @@
-"""Digests what the tool `NAME` gives: its ends stay, and every line that tells of a failure.
+"""Digests what the tool `TOOL` gives: its ends stay, and every line that tells of a failure.
 
 One JSON object per line comes in on standard input, and one goes out on standard output for each.
 What is printed to standard error is the log.
@@ -13,7 +13,7 @@ TELLS = ("error", "fail", "fatal", "warn")
 
 def digest(job):
     """What stands in the place of the result; `None` where that is not for this plugin."""
-    if job["tool"] != "NAME":
+    if job["tool"] != "TOOL":
         return None
     lines, ends = job["text"].splitlines(), job["options"]["ends"]
     said, left = [], 0

@@ -1,4 +1,4 @@
-//! Digests what the tool `NAME` gives: its ends stay, and every line that tells of a failure.
+//! Digests what the tool `TOOL` gives: its ends stay, and every line that tells of a failure.
 
 use epitome_plugin::text::{shape, unsaid};
 use epitome_plugin::{About, Digest, Digested, Failed, Plugin, serve};
@@ -12,7 +12,7 @@ impl Plugin for Own {
     }
 
     fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
-        if job.tool != "NAME" {
+        if job.tool != "TOOL" {
             return Ok(None);
         }
         let ends = job.number("ends", 3) as usize;
