@@ -4,6 +4,7 @@
 mod acts;
 mod again;
 mod asides;
+mod drift;
 mod law;
 mod offload;
 mod push;

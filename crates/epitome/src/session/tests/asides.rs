@@ -1,20 +1,20 @@
-//! What policies do beside changing the prompt: files, drift and what is brought back.
+//! What policies do beside changing the prompt: files, stages, and what a report counts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use epitome_kernel::{Answer, Job, Opinion, Policy, Rest, Workspace};
+use epitome_types::Stage;
 use epitome_types::hook::{
-    Arrive, Drift, Due, Export, Fit, Handover, Noted, Observe, Order, Orders, Stop, Strength,
-    Trigger, Way,
+    Arrive, Due, Export, Fit, Handover, How as Shortened, Noted, Order, Orders, Place, Replace,
+    Status, Strength, Trigger, Way,
 };
-use epitome_types::{By, Stage};
 use epitome_workspace::Folder;
 use serde_json::json;
 
 use super::*;
-use crate::Redaction;
 use crate::session::remove_offloaded;
+use crate::{Keeper, Redaction};
 
 /// Answers what a function says.
 struct Says<F>(F);
@@ -33,7 +33,7 @@ where
 }
 
 /// A session in a folder, or in none, whose policy answers what a function says.
-fn with(
+pub(super) fn with(
     journal: &Arc<Memory>,
     folder: Option<&Path>,
     says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
@@ -48,12 +48,17 @@ fn with(
     builder.policy(Says(says)).session(journal.clone(), Some("a"))
 }
 
-fn said(role: &str, text: &str) -> String {
+pub(super) fn said(role: &str, text: &str) -> String {
     json!({"role": role, "content": text}).to_string()
 }
 
 /// A call and what it returned.
-fn called(id: &str, tool: &str, arguments: serde_json::Value, result: &str) -> [String; 2] {
+pub(super) fn called(
+    id: &str,
+    tool: &str,
+    arguments: serde_json::Value,
+    result: &str,
+) -> [String; 2] {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     let call = json!({"id": id, "type": "function", "function": function});
     let call = json!({"role": "assistant", "content": null, "tool_calls": [call]});
@@ -62,7 +67,7 @@ fn called(id: &str, tool: &str, arguments: serde_json::Value, result: &str) -> [
 }
 
 /// A conversation of so many turns.
-fn talk(turns: usize) -> Vec<String> {
+pub(super) fn talk(turns: usize) -> Vec<String> {
     let mut messages = vec![said("system", "Be brief."), said("user", "Mend the parser, sk-abc.")];
     for turn in 0..turns {
         messages.push(said("assistant", &format!("Step {turn} of the parser is done. {turn}")));
@@ -71,7 +76,7 @@ fn talk(turns: usize) -> Vec<String> {
     messages
 }
 
-fn compress() -> Option<Answer> {
+pub(super) fn compress() -> Option<Answer> {
     let due = Due { level: Strength::Hard, target: Some(120), reason: None };
     Some(Answer::Trigger(Trigger::Compress(due)))
 }
@@ -80,11 +85,11 @@ fn export(name: &str, text: Option<&str>, append: bool) -> Export {
     Export { name: name.into(), text: text.map(str::to_owned), append: append.then_some(true) }
 }
 
-fn happened(prompt: &Prompt) -> Vec<&Happened> {
+pub(super) fn happened(prompt: &Prompt) -> Vec<&Happened> {
     prompt.events.iter().map(|event| &event.what).collect()
 }
 
-fn text(prompt: &Prompt) -> String {
+pub(super) fn text(prompt: &Prompt) -> String {
     String::from_utf8(prompt.bytes.to_vec()).unwrap()
 }
 
@@ -289,136 +294,77 @@ fn inputs_are_persisted_while_they_are_on_disk() {
     assert_eq!(*seen.lock().unwrap(), [true, false, false, true]);
 }
 
-/// Says that the agent drifts, and has the original context brought back, where it deploys; and
-/// compresses where the conversation has so many messages.
-fn watches(at: u32) -> impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync {
-    move |job| match job {
-        Job::Trigger(job) if job.common.messages == at => compress(),
-        Job::Observe(job) if job.common.compressions > 0 => {
-            let action = job.actions.iter().find(|action| action.tool == "deploy")?;
-            let trigger = "another action".to_owned();
-            let intent = job.intent.clone().unwrap_or_default();
-            let drift = Drift { trigger, intent, action: action.arguments.clone() };
-            Some(Answer::Observe(Observe {
-                drift: Some(drift),
-                level: Some(Stop::Soft),
-                recall: Some("which delimiter does the parser use".to_owned()),
-                most: Some(60),
-                ..Observe::default()
-            }))
-        }
-        _ => None,
-    }
-}
-
-/// A conversation that says early what is asked for later, then has the agent deploy.
-fn drifts() -> (Vec<String>, Vec<String>) {
-    let mut messages = vec![said("system", "Be brief."), said("user", "Mend the parser.")];
-    messages.extend(called(
-        "1",
-        "read",
-        json!({"path": "a"}),
-        "the delimiter of the parser is a pipe",
-    ));
-    messages.extend(talk(20).split_off(2));
-    let after: Vec<_> = called("2", "deploy", json!({"to": "production"}), "done").into();
-    (messages, after)
-}
-
-fn recalled(prompt: &Prompt) -> Vec<(Vec<String>, u64)> {
-    let found = happened(prompt).into_iter().filter_map(|what| match what {
-        Happened::Recalled { sources, tokens, .. } => Some((sources.clone(), *tokens)),
-        _ => None,
-    });
-    found.collect()
-}
-
-/// SPEC 7.6: drift is a warning with trigger, intent and action, and the original context comes
-/// back: in the next state of the work, once, restart or not.
+/// SPEC 7.2, 7.5: what was truncated is told once, and counted with all else in what a status is
+/// asked of.
 #[test]
-fn an_agent_that_drifts_gets_the_context_back() {
-    let journal = Arc::new(Memory::new());
-    let (mut messages, after) = drifts();
-    let first = messages.len() as u32;
-    let mut live = with(&journal, None, watches(first));
-    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
-    messages.extend(after);
-    let prompt = now(live.send(&body(&messages))).unwrap();
-    let drift = happened(&prompt).into_iter().find_map(|what| match what {
-        Happened::DriftDetected { policy, drift, level } => {
-            Some((policy.clone(), drift.clone(), *level))
-        }
-        _ => None,
-    });
-    let (policy, drift, level) = drift.unwrap();
-    assert_eq!((&*policy, level), ("says", Some(Stop::Soft)));
-    assert!(drift.intent.starts_with("Go on with part 19.") && drift.action.contains("production"));
-    let [(sources, tokens)] = &recalled(&prompt)[..] else { panic!("{:?}", prompt.events) };
-    assert!(sources.iter().any(|source| source == "e3 read result"), "{sources:?}");
-    assert!((1..=60).contains(tokens), "{tokens}");
-    // Nothing that was sent changes for it.
-    let heading = "found again for: which delimiter";
-    assert!(!text(&prompt).contains(heading));
+fn what_was_done_is_counted_for_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let content = "one two three\n".repeat(60);
+    Folder::new(folder.path()).export(".epitome/a.txt", content.as_bytes()).unwrap();
+    let input = json!({"file_path": ".epitome/a.txt", "content": content});
+    let result = "a line of words\n".repeat(40);
+    let mut messages = vec![said("user", "Write it.")];
+    messages.extend(called("1", "Write", input, "ok"));
+    messages.extend(called("2", "read", json!({"path": "b"}), &result));
     messages.push(said("user", "Go on."));
-    for (again, expected) in [(messages.len() as u32, true), (messages.len() as u32 + 40, false)] {
-        messages.extend(talk(20).split_off(2).into_iter().take(again as usize - messages.len()));
-        let mut live = with(&journal, None, watches(again));
-        let prompt = now(live.send(&body(&messages))).unwrap();
-        assert!(has_epoch(&prompt));
-        assert_eq!(text(&prompt).contains(heading), expected, "{}", text(&prompt));
-        assert_eq!(text(&prompt).contains("e3 read result"), expected);
-    }
-    // One that does not drift is left alone.
-    let other = Arc::new(Memory::new());
-    let (mut messages, _) = drifts();
-    let mut live = with(&other, None, watches(first));
-    now(live.send(&body(&messages))).unwrap();
-    messages.extend(called("2", "read", json!({"path": "b"}), "fn b() {}"));
-    let prompt = now(live.send(&body(&messages))).unwrap();
-    assert!(happened(&prompt).iter().all(|what| !matches!(what, Happened::DriftDetected { .. })));
-}
-
-/// Where the prompt is Epitome's own, it comes back at once, at the end.
-#[test]
-fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
-    let journal = Arc::new(Memory::new());
-    let (messages, after) = drifts();
-    let mut live = with(&journal, None, watches(messages.len() as u32));
-    messages.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
-    assert!(has_epoch(&now(live.prompt()).unwrap()));
-    after.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
-    let second = now(live.prompt()).unwrap();
-    assert_eq!(recalled(&second).len(), 1);
-    let mut live = with(&journal, None, |_| None);
-    let third = now(live.prompt()).unwrap();
-    let before = text(&second);
-    let before = before.trim_end().strip_suffix("]}").unwrap().trim_end();
-    let note = text(&third).strip_prefix(before).map(str::to_owned).unwrap();
-    assert!(note.contains("found again for: which delimiter"), "{note}");
-    assert!(note.contains("e3 read result (") && note.contains("is a pipe"), "{note}");
-    assert!(now(live.prompt()).unwrap().bytes == third.bytes);
-    assert!(now(with(&journal, None, |_| None).prompt()).unwrap().bytes == third.bytes);
-}
-
-/// SPEC 7.8, HARD: "act at once".
-#[test]
-fn a_hard_stop_compresses_the_next_request() {
-    let journal = Arc::new(Memory::new());
-    let says = |job: &Job<'_>| {
-        let Job::Observe(job) = job else { return None };
-        let stops = job.text.contains("part 49");
-        let level = stops.then_some(Stop::Hard);
-        Some(Answer::Observe(Observe { level, ..Observe::default() }))
+    let truncates = |job: &Job<'_>| match job {
+        Job::Trigger(_) => compress(),
+        Job::Plan(job) => {
+            let places = (1..).zip(&job.entries.inputs);
+            let wrote = places.filter(|(_, inputs)| inputs.iter().any(|input| input.persisted));
+            let ops = wrote.map(|(place, _)| {
+                Order::Replace(Replace {
+                    entry: Place(place),
+                    how: Shortened::TruncateInput,
+                    with: Some("on disk".to_owned()),
+                    target: None,
+                    call: None,
+                })
+            });
+            Some(Answer::Plan(Orders { ops: ops.collect(), ..Orders::default() }))
+        }
+        job => offloads(job),
     };
-    let mut live = with(&journal, None, says);
-    let mut messages = talk(50);
-    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
-    let acts = journal.acts(&crate::scope("default"), "a").unwrap();
-    assert_eq!(acts.last().map(|acted| acted.by.clone()), Some(By::Policy("says".to_owned())));
-    messages.push(said("assistant", "Done."));
-    messages.push(said("user", "Thanks."));
-    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
-    messages.push(said("assistant", "Good bye."));
-    messages.push(said("user", "Bye."));
-    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    let journal = Arc::new(Memory::new());
+    let mut live = with(&journal, Some(folder.path()), truncates);
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    let truncated = happened(&prompt).into_iter().find_map(|what| match what {
+        Happened::ToolInputTruncated { entry, tool, saved } => Some((&**entry, &**tool, *saved)),
+        _ => None,
+    });
+    let (entry, tool, saved) = truncated.unwrap();
+    assert_eq!((entry, tool), ("e1", "Write"));
+    assert!(saved > 100, "{saved}");
+    messages.push(said("assistant", "Well."));
+    messages.push(said("user", "Go on."));
+    let again = now(live.send(&body(&messages))).unwrap();
+    let again = happened(&again);
+    assert!(again.iter().all(|what| !matches!(what, Happened::ToolInputTruncated { .. })));
+
+    let seen = Arc::new(Mutex::new(None));
+    let noted = seen.clone();
+    let reads = move |job: &Job<'_>| {
+        let Job::Status(job) = job else { return None };
+        *noted.lock().unwrap() = Some((*job).clone());
+        let report = job.report.then(|| "# Report".to_owned());
+        Some(Answer::Status(Status { report, ..Status::default() }))
+    };
+    let keeper = Keeper::new(journal, Profile::default().with_policy(Says(reads)));
+    let said = keeper.report(Some("a"), "2026-02-02T00:00:00Z").unwrap();
+    assert_eq!(said.and_then(|said| said.report).as_deref(), Some("# Report"));
+    let job = seen.lock().unwrap().take().unwrap();
+    let counts = [&job.done.offloaded, &job.done.truncated, &job.done.digested];
+    assert_eq!(counts.map(|done| done.count), [1, 1, 0]);
+    assert_eq!(job.done.offloaded.saved, 147);
+    assert!(job.done.truncated.saved > 100);
+    let kinds: Vec<_> = job.history.iter().map(|past| past.what.word()).collect();
+    assert_eq!(kinds, ["offload", "compression", "truncation"]);
+    assert!(job.history.iter().all(|past| past.at == AT));
+    assert_eq!(job.common.now, "2026-02-02T00:00:00Z");
+    assert_eq!((job.common.messages, job.common.tokens.total), (8, prompt_tokens(&keeper)));
+}
+
+/// Tokens of the newest prompt of the session, as the journal has them.
+fn prompt_tokens(keeper: &Keeper) -> u64 {
+    keeper.session(Some("a")).unwrap().tokens[1]
 }
