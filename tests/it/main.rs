@@ -14,6 +14,8 @@ mod config;
 #[cfg(test)]
 mod conversation;
 #[cfg(test)]
+mod digests;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod early;
@@ -53,6 +55,8 @@ mod replay;
 mod report;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod scan;
 #[cfg(test)]

@@ -266,7 +266,7 @@ mod tests {
         assert!(
             decorates("    #[test]") && decorates("@app.route('/')") && !decorates("@@ -1 +1 @@")
         );
-        assert!(is_odd("    // TODO: later") && is_odd("panic!(\"no\")") && !is_odd("todos = 3"));
+        assert!(is_odd("    # TODO: later") && is_odd("panic!(\"no\")") && !is_odd("todos = 3"));
         assert_eq!(unnumbered("  12\tfn a() {"), "fn a() {");
         assert_eq!(unnumbered("12: fn a() {"), "fn a() {");
         assert_eq!(unnumbered("12 fn"), "12 fn");
