@@ -42,7 +42,7 @@ return {
   },
   keep_recent_share = {
     type = "number",
-    default = 0.25,
+    default = 0.40,
     min = 0,
     max = 1,
     doc = "Share of the room beside what is pinned that the newest messages fill, as they are.",
