@@ -195,6 +195,8 @@
 ---@class Fact
 ---@field text string The text.
 ---@field found boolean Whether the summary holds it.
+---@field extracted boolean Whether the summary would hold it that is written in the same room without a model.
+---@field tokens integer What it takes in a list, in tokens.
 
 --- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
 ---@class Fit
@@ -354,9 +356,9 @@
 ---@field mark? integer The message that holds the recorded watermark, where it is in this history.
 ---@field mark_lost boolean Whether a watermark is recorded that is not in this history.
 
---- The request to a model for a summary. `{conversation}` stands for the messages and `{must_keep}` for the facts.
+--- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are) and `{must_keep}` for the facts.
 ---@class Prompt
----@field style "extend"|"separate" How it is asked.
+---@field style "extend"|"separate"|"none" How it is asked.
 ---@field system? string The system prompt.
 ---@field user string What it is asked.
 ---@field max_tokens? integer The most that it may answer.
@@ -489,6 +491,7 @@
 ---@field candidate string The summary.
 ---@field must_keep Fact[] What should be in it.
 ---@field tokens integer Its size.
+---@field max_tokens integer The most that it may take, with what is added to it.
 
 --- Tells the host something.
 ---@class Warn

@@ -75,6 +75,10 @@ pub trait Summarizer: Send + Sync {
     /// When the summariser cannot answer; the kernel then asks the next one.
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError>;
 
+    /// Is told of summaries that will be asked for one after the other, so that it may write them
+    /// at the same time.
+    async fn ahead(&self, _jobs: &[SummaryJob<'_>]) {}
+
     /// The entries that say nothing but what a newer one says anew with another value. They are
     /// not kept for being recent.
     fn outdated(&self, _entries: &[&Entry]) -> Vec<EntryId> {

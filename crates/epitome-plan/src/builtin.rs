@@ -5,8 +5,9 @@
 
 use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
-    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fit, Found, GoalsJob, Order, Orders, PlanJob,
-    Strength, Trigger, TriggerJob, Way,
+    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, Order, Orders,
+    PlanJob, Prompt, PromptJob, Rejected, Seconded, Strength, Trigger, TriggerJob, Verify,
+    VerifyJob, Way,
 };
 use epitome_kernel::{Opinion, Policy, Rest};
 
@@ -30,6 +31,21 @@ pub struct BuiltinOptions {
     pub cooldown: f64,
     /// What becomes of large tool results.
     pub arrive: ArriveOptions,
+    /// How a model is asked for summaries, and what becomes of those.
+    pub summaries: SummaryOptions,
+}
+
+/// How a model is asked for a summary, and what it must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryOptions {
+    /// How it is asked.
+    pub style: Line,
+    /// What it is asked; `{max_tokens}` is filled in here, `{conversation}` and `{must_keep}` later.
+    pub ask: String,
+    /// The share of the room that it is told to fill; the rest is for what it forgot.
+    pub share: f64,
+    /// Opens what it forgot.
+    pub forgotten: String,
 }
 
 /// When a tool result is made smaller before it is first sent, and how far. Sizes are tokens.
@@ -132,6 +148,49 @@ impl Policy for Builtin {
         Ok(Some(Orders { ops, ..Orders::default() }))
     }
 
+    fn prompt(&self, job: &PromptJob<'_>, _rest: &Rest<'_>) -> Opinion<Prompt> {
+        let options = &self.options.summaries;
+        let most = share(job.max_tokens, options.share);
+        let user = options.ask.replace("{max_tokens}", &most.to_string());
+        let (style, max_tokens) = (options.style, Some(job.max_tokens));
+        Ok(Some(Prompt { style, system: None, user, max_tokens, sections: None }))
+    }
+
+    /// What a summary forgot is added as data, as far as there is room, first what the extractor
+    /// would have kept. One that keeps fewer facts even so than that would is not taken.
+    fn verify(&self, job: &VerifyJob<'_>, _rest: &Rest<'_>) -> Opinion<Verify> {
+        let opening = &self.options.summaries.forgotten;
+        // No text has more tokens than bytes.
+        let mut room = job.max_tokens.saturating_sub(job.tokens + opening.len() as u64 + 2);
+        let missing = |extracted: bool| {
+            job.must_keep.iter().filter(move |fact| !fact.found && fact.extracted == extracted)
+        };
+        let added: Vec<_> = missing(true)
+            .chain(missing(false))
+            .filter(|fact| {
+                let fits = fact.tokens <= room;
+                room -= if fits { fact.tokens } else { 0 };
+                fits
+            })
+            .map(|fact| format!("- {}", fact.text))
+            .collect();
+        let count = |holds: fn(&Fact) -> bool| job.must_keep.iter().filter(|it| holds(it)).count();
+        let (held, extracted) = (count(|it| it.found) + added.len(), count(|it| it.extracted));
+        Ok(Some(match added.is_empty() {
+            _ if held < extracted => Verify::Reject(Rejected {
+                reject: format!(
+                    "it keeps {held} of {} facts, and without a model it would be {extracted}",
+                    job.must_keep.len()
+                ),
+            }),
+            true => Verify::Plain(true),
+            false => {
+                let append = Some(format!("{opening}\n{}", added.join("\n")));
+                Verify::Second(Seconded { append, confidence: None })
+            }
+        }))
+    }
+
     /// Markers, in what the model says: it was told of them, others only write about them.
     fn goals(&self, job: &GoalsJob, _rest: &Rest<'_>) -> Opinion<Vec<Found>> {
         Ok((job.speaker == Speaker::Model.name()).then(|| markers(&job.text)))
@@ -149,7 +208,9 @@ mod tests {
 
     use epitome_kernel::Chain;
     use epitome_kernel::types::Goals;
-    use epitome_kernel::types::hook::{Arriving, Cache, Common, ModelFacts, Occasion, Tokens};
+    use epitome_kernel::types::hook::{
+        Arriving, Cache, Common, Covered, ModelFacts, Occasion, Place, Purpose, Texts, Tokens,
+    };
 
     use super::*;
     use crate::{CachePrices, Meter};
@@ -174,6 +235,12 @@ mod tests {
             reserve_share: 0.05,
             cooldown: 0.05,
             arrive,
+            summaries: SummaryOptions {
+                style: Line::Separate,
+                ask: "At most {max_tokens}: {conversation}".to_owned(),
+                share: 0.75,
+                forgotten: "Also:".to_owned(),
+            },
         };
         let builtin = Builtin::new("builtin", options);
         let chain = Chain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());
@@ -283,6 +350,67 @@ mod tests {
             chain().1.ask().goals(&job).ok().flatten().unwrap_or_default().len()
         };
         assert_eq!((found(Speaker::Model), found(Speaker::Human)), (1, 0));
+    }
+
+    /// What becomes of a summary of 40 tokens with these facts: text, found, extracted.
+    fn judged(max_tokens: u64, facts: &[(&str, bool, bool)]) -> Verify {
+        let fact = |&(text, found, extracted): &(&str, bool, bool)| Fact {
+            text: text.to_owned(),
+            found,
+            extracted,
+            tokens: 10,
+        };
+        let job = VerifyJob {
+            common: common(1000, 0),
+            op: Purpose::Summarize,
+            level: Some(3),
+            covered: Covered::default(),
+            candidate: "short".to_owned(),
+            must_keep: facts.iter().map(fact).collect(),
+            tokens: 40,
+            max_tokens,
+            texts: &Nothing,
+        };
+        chain().1.ask().verify(&job).ok().flatten().expect("an answer")
+    }
+
+    struct Nothing;
+
+    impl Texts for Nothing {
+        fn text(&self, _: Place) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn what_a_summary_forgot_is_added_where_there_is_room() {
+        let facts = [("a.rs", true, true), ("b.rs", false, false), ("c.rs", false, true)];
+        assert_eq!(judged(99, &facts[..1]), Verify::Plain(true));
+        let added = |max_tokens| match judged(max_tokens, &facts) {
+            Verify::Second(Seconded { append, .. }) => append.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(added(99), "Also:\n- c.rs\n- b.rs");
+        assert_eq!(added(60), "Also:\n- c.rs");
+        let reject = "it keeps 1 of 3 facts, and without a model it would be 2".to_owned();
+        assert_eq!(judged(50, &facts), Verify::Reject(Rejected { reject }));
+    }
+
+    #[test]
+    fn a_model_is_told_to_leave_room_for_what_it_forgets() {
+        let job = PromptJob {
+            common: common(1000, 0),
+            op: Purpose::Summarize,
+            level: Some(3),
+            covered: Covered::default(),
+            must_keep: Vec::new(),
+            goals: Goals::default(),
+            max_tokens: 100,
+            texts: &Nothing,
+        };
+        let prompt = chain().1.ask().prompt(&job).ok().flatten().unwrap();
+        assert_eq!(prompt.user, "At most 75: {conversation}");
+        assert_eq!((prompt.style, prompt.max_tokens), (Line::Separate, Some(100)));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use arrive::{Arrival, DoorOptions, arrive, arriving, fill_in};
 pub use ask::{Ask, Step, Wanted};
 pub use assembly::Assembly;
 pub use budget::{Floor, by_ratio, floor, stalled};
-pub use builtin::{ArriveOptions, Builtin, BuiltinOptions};
+pub use builtin::{ArriveOptions, Builtin, BuiltinOptions, SummaryOptions};
 pub use departure::departure;
 pub use driver::{assemble, compress};
 pub use markers::markers;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use epitome_extract::Extractive;
 use epitome_kernel::{
@@ -338,7 +339,17 @@ impl Builder {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
         }
-        Ok(Council { chain, models: self.models.clone(), failures: Arc::default() })
+        Ok(Council {
+            chain,
+            models: self.models.clone(),
+            within: self.patience(),
+            failures: Arc::default(),
+        })
+    }
+
+    /// How long models may take for what one compression asks of them.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(self.profile.options.summaries.seconds)
     }
 
     /// Whoever digests tool results.

@@ -5,8 +5,9 @@
 //! live sessions and by the compressor of single conversations.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use epitome_kernel::{Asked, Chain, Halt, Opinion, PolicyError, Rest};
+use epitome_kernel::{Asked, Chain, Halt, ModelAsk, Opinion, PolicyError, Rest};
 
 use crate::models::Models;
 use crate::plugins::Failures;
@@ -19,6 +20,8 @@ const ASKS: usize = 2;
 pub(crate) struct Council {
     pub(crate) chain: Chain,
     pub(crate) models: Models,
+    /// How long a model may take to answer a policy.
+    pub(crate) within: Duration,
     /// What plugins failed at beside the hooks.
     pub(crate) failures: Arc<Failures>,
 }
@@ -49,6 +52,8 @@ impl Council {
                 self.note::<J>(&ask.id, "there is no model to ask; grant one, or decide without");
                 return None;
             };
+            let within = Some(self.within);
+            let ask = ModelAsk { within, ..ask };
             match model.complete(&ask).await {
                 Ok(reply) => job.common_mut().replies.insert(ask.id, reply),
                 Err(error) => {
@@ -70,7 +75,7 @@ impl Council {
 mod tests {
     use std::collections::BTreeMap;
 
-    use epitome_kernel::{Model, ModelAsk, Policy};
+    use epitome_kernel::{Model, Policy};
     use epitome_testkit::{ScriptedModel, now};
     use epitome_types::hook::{Common, Status, StatusJob};
 
@@ -100,8 +105,12 @@ mod tests {
     fn check(asks: usize, model: Option<ScriptedModel>, expected: Option<&str>, error: &str) {
         let chain = Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new());
         let granted = model.clone().into_iter().map(|model| Arc::new(model) as Arc<dyn Model>);
-        let council =
-            Council { chain, models: Models(granted.collect()), failures: Arc::default() };
+        let council = Council {
+            chain,
+            models: Models(granted.collect()),
+            within: Duration::from_secs(1),
+            failures: Arc::default(),
+        };
         let mut job = StatusJob {
             common: Common::default(),
             used: 0.0,

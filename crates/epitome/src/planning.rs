@@ -5,7 +5,7 @@
 //! and what went wrong is told (SPEC 2.6, 2.7, 2.9). Called by live sessions and by the compressor
 //! of single conversations.
 
-use epitome_kernel::{Counter, PlanError, Summarizer, Thread};
+use epitome_kernel::{Counter, PlanError, Summarizer, Thread, Underway};
 use epitome_plan::{
     Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
 };
@@ -18,8 +18,8 @@ use epitome_types::{
 };
 
 use crate::council::Council;
-use crate::profile::Back;
-use crate::writer::{Taken, Writer};
+use crate::profile::{Back, Summaries};
+use crate::writer::{Ahead, Patience, Taken, Writer};
 
 /// A checkpoint in the prompt, with the entries that it stands for.
 pub(crate) type Known = (Vec<EntryId>, Standing);
@@ -47,6 +47,11 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) goals: Goals,
     /// The watermark, and where it is.
     pub(crate) mark: Option<Option<EntryId>>,
+    /// How models are asked.
+    pub(crate) terms: &'a Summaries,
+    pub(crate) patience: Patience,
+    /// The prompt as its provider has it, where that is known.
+    pub(crate) underway: Option<Underway>,
 }
 
 /// What came of it.
@@ -152,29 +157,37 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         told: &mut Told,
     ) -> Planned<'t> {
-        let writer = self.writer(orders);
-        let model = writer.iter().map(|writer| writer as &dyn Summarizer);
-        let summarizers: Vec<_> = model.chain(self.summarizers.iter().copied()).collect();
+        let taken = Taken::default();
+        let writers = self.writers(orders, &taken);
+        let models = writers.iter().map(|writer| writer as &dyn Summarizer);
+        let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
         let planned = self.made(orders, options, attempts, &summarizers, told).await;
-        if let (Some(writer), Planned::Made(made)) = (&writer, &planned) {
-            (told.written, told.confidence) = writer.taken.within(&made.plan);
+        if let Planned::Made(made) = &planned {
+            (told.written, told.confidence) = taken.within(&made.plan);
         }
         planned
     }
 
-    /// The model, where there is one. What it writes is measured in its own unit only.
-    fn writer<'w>(&'w self, orders: &'w Orders) -> Option<Writer<'w>> {
-        let model = self.council.models.first().filter(|_| self.most.unit == Unit::Tokens)?;
-        Some(Writer {
-            council: self.council,
-            model: &**model,
-            common: self.common,
-            orders,
-            goals: &self.goals,
-            checkpoints: &self.checkpoints,
-            inner: *self.summarizers.first()?,
-            taken: Taken::default(),
-        })
+    /// The models, in their order. What they write is measured in tokens only.
+    fn writers<'w>(&'w self, orders: &'w Orders, taken: &'w Taken) -> Vec<Writer<'w>> {
+        let Some(inner) = self.summarizers.first() else { return Vec::new() };
+        let models = self.council.models.0.iter().filter(|_| self.most.unit == Unit::Tokens);
+        models
+            .map(|model| Writer {
+                council: self.council,
+                model: &**model,
+                common: self.common,
+                orders,
+                goals: &self.goals,
+                checkpoints: &self.checkpoints,
+                inner: *inner,
+                terms: self.terms,
+                patience: &self.patience,
+                underway: self.underway.as_ref(),
+                taken,
+                ahead: Ahead::default(),
+            })
+            .collect()
     }
 
     async fn made(

@@ -21,6 +21,7 @@ use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
 use crate::target::{Bounds, Held};
+use crate::writer::Patience;
 
 /// A conversation that stands by itself.
 pub(crate) struct Single<'a> {
@@ -53,7 +54,7 @@ impl Decided {
     /// All that a plan is made from.
     pub(crate) fn planning<'a, 't>(
         &'a self,
-        single: &Single<'t>,
+        single: &'a Single<'t>,
         counter: &'t dyn Counter,
         summarizers: &'a [&'a dyn Summarizer],
         texts: &'a dyn Texts,
@@ -75,6 +76,9 @@ impl Decided {
             floor: single.floor(),
             goals: Goals::default(),
             mark: None,
+            terms: &single.settings.profile.options.summaries,
+            patience: Patience::new(&single.settings.clock, single.settings.patience()),
+            underway: None,
         }
     }
 }

@@ -29,10 +29,43 @@ pub enum Language {
 
 /// So many function words must speak for a language that is written in Latin letters.
 const ENOUGH: usize = 2;
+/// So many make it clear.
+const CLEARLY: usize = 6;
 
 impl Language {
     /// The language of texts that people typed, by script and by common function words.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let (letters, counts) = Self::counted(texts);
+        letters.language().unwrap_or_else(|| by_words(&counts))
+    }
+
+    /// The language that texts are clearly in, by script or by many common function words; `None`
+    /// where they are short, mixed, or hardly language at all.
+    pub fn clearly<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let (letters, counts) = Self::counted(texts);
+        letters.language().or_else(|| clearly_by_words(&counts))
+    }
+
+    /// Its code of ISO 639.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::De => "de",
+            Self::Fr => "fr",
+            Self::Es => "es",
+            Self::It => "it",
+            Self::Pt => "pt",
+            Self::Nl => "nl",
+            Self::Ru => "ru",
+            Self::Zh => "zh",
+            Self::Ja => "ja",
+            Self::Ko => "ko",
+        }
+    }
+
+    fn counted<'a>(
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> (Letters, [usize; FUNCTION_WORDS.len()]) {
         let mut letters = Letters::default();
         let known = Known::new();
         let mut counts = [0; FUNCTION_WORDS.len()];
@@ -45,7 +78,7 @@ impl Language {
                 known.count(&word, &mut counts);
             }
         }
-        letters.language().unwrap_or_else(|| by_words(&counts))
+        (letters, counts)
     }
 }
 
@@ -78,6 +111,14 @@ fn by_words(counts: &[usize]) -> Language {
         }
     }
     best.0
+}
+
+/// The language with many function words, and with clearly more than any other.
+fn clearly_by_words(counts: &[usize]) -> Option<Language> {
+    let known = || FUNCTION_WORDS.iter().map(|(language, _)| *language).zip(counts.iter().copied());
+    let (best, most) = known().max_by_key(|(_, count)| *count)?;
+    let next = known().filter(|(language, _)| *language != best).map(|(_, count)| count).max();
+    (most >= CLEARLY && most * 2 >= next.unwrap_or_default() * 3).then_some(best)
 }
 
 /// Letters by script.
@@ -207,5 +248,20 @@ mod tests {
         );
         check("파서를 고치고 잠금 파일은 건드리지 마세요.", Language::Ko);
         check("Виправ парсер і не чіпай файл блокування.", Language::En);
+    }
+
+    #[test]
+    fn a_language_is_clear_only_where_there_is_much_of_it() {
+        let check = |text: &str, expected: Option<Language>| {
+            assert_eq!(Language::clearly([text]), expected, "{text}");
+        };
+        check("Please fix the parser.", None);
+        check("src/main.rs, run_once, HAT028, ValueError", None);
+        let english = "The parser is to be fixed and the lock file is not to be touched, for this";
+        check(english, Some(Language::En));
+        let german = "Der Parser ist zu reparieren und die Lockdatei ist nicht mit zu ändern, auch";
+        check(german, Some(Language::De));
+        check("파서를 고치고 잠금 파일은 건드리지 마세요.", Some(Language::Ko));
+        check(&format!("{english}. {german}"), None);
     }
 }

@@ -176,6 +176,14 @@ impl<'t> Assembly<'t> {
         kept
     }
 
+    fn ask(&self, wish: &Wish, most: u64) -> Ask {
+        let (what, level) = match &wish.what {
+            What::Checkpoint { covers, level, .. } => (Wanted::Checkpoint(covers.clone()), *level),
+            What::Digest(part) => (Wanted::Digest(*part), Level::Detailed),
+        };
+        Ask { what, level, summarizer: self.summarizer, kept: self.kept(wish), most }
+    }
+
     /// Turns to the first summariser from this one on that has not given up.
     fn turn_to(&mut self, from: usize) {
         let of_use = |number: &usize| !self.given_up.contains(number);
@@ -247,14 +255,7 @@ impl<'t> Machine<'t> for Assembly<'t> {
         while let Some(wish) = self.wishes.front() {
             let most = self.room(wish).saturating_sub(self.excess);
             if most > 0 && self.summarizer < self.summarizers {
-                let (what, level) = match &wish.what {
-                    What::Checkpoint { covers, level, .. } => {
-                        (Wanted::Checkpoint(covers.clone()), *level)
-                    }
-                    What::Digest(part) => (Wanted::Digest(*part), Level::Detailed),
-                };
-                let (kept, summarizer) = (self.kept(wish), self.summarizer);
-                return Step::Summarize(Ask { what, level, summarizer, kept, most });
+                return Step::Summarize(self.ask(wish, most));
             }
             let words = self.own_words(wish);
             self.fulfil(words);
@@ -278,6 +279,11 @@ impl<'t> Machine<'t> for Assembly<'t> {
             Err(error) => self.give_up(&error.to_string()),
         }
         None
+    }
+
+    fn wanted(&self) -> Vec<Ask> {
+        let rooms = self.wishes.iter().map(|wish| (wish, self.room(wish)));
+        rooms.filter(|(_, room)| *room > 0).map(|(wish, room)| self.ask(wish, room)).collect()
     }
 
     fn gauge(&self) -> &Gauge<'t> {

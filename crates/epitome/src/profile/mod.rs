@@ -12,12 +12,12 @@ use epitome_count::Vocabulary;
 use epitome_kernel::{Counter, Policy};
 use epitome_plan::{
     ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope,
-    Texts,
+    SummaryOptions, Texts,
 };
 use epitome_types::{ContentId, Stand};
 
 use self::options::Words;
-pub(crate) use self::options::{Contradiction, Options, State as StateOptions};
+pub(crate) use self::options::{Contradiction, Options, State as StateOptions, Summaries};
 use crate::config::{Config, ConfigError, Problem, Sources};
 use crate::models::{Models, Scribe};
 use crate::plugins::{PluginRef, Plugins};
@@ -209,7 +209,7 @@ impl Profile {
 
     /// The policy that answers last.
     pub(crate) fn last(&self) -> Builtin {
-        let Options { trigger, limit, arrive, compress, .. } = &self.options;
+        let Options { trigger, limit, arrive, compress, summaries, .. } = &self.options;
         let options = BuiltinOptions {
             warn: trigger.warn,
             soft: trigger.soft,
@@ -225,6 +225,12 @@ impl Profile {
                 preview: arrive.preview,
                 preview_share: arrive.preview_share,
                 exempt: arrive.exempt.clone(),
+            },
+            summaries: SummaryOptions {
+                style: summaries.style.into(),
+                ask: summaries.ask.clone(),
+                share: summaries.share,
+                forgotten: summaries.forgotten.clone(),
             },
         };
         Builtin::new(BUILTIN, options)

@@ -6,6 +6,7 @@
 
 use epitome_plan::Rung;
 use epitome_types::Style;
+use epitome_types::hook::Line;
 use epitome_wire::Format;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,6 +22,7 @@ pub(crate) struct Options {
     pub(crate) snapshots: Snapshots,
     pub(crate) redact: Redact,
     pub(crate) compress: Compress,
+    pub(crate) summaries: Summaries,
     pub(crate) state: State,
     pub(crate) texts: Wording,
 }
@@ -187,6 +189,38 @@ pub(crate) struct Compress {
     pub(crate) ladder: Vec<RungName>,
 }
 
+/// How models are asked for summaries, where the profile names any, and what becomes of those.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Summaries {
+    /// Seconds that models may take for all that one compression asks of them; then it is made
+    /// without.
+    #[schemars(range(min = 1))]
+    pub(crate) seconds: u64,
+    /// Questions that are under way at the same time.
+    #[schemars(range(min = 1))]
+    pub(crate) at_once: usize,
+    /// Share of a model's window that is used, since it counts tokens in its own way.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) window_share: f64,
+    /// Share of a summary's room that facts may take which it must not lose.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) must_keep_share: f64,
+    /// Whether a model is asked behind the conversation as it stands, where it is the one that the
+    /// conversation is held with, or by itself. Where no other policy says.
+    pub(crate) style: LineName,
+    /// What it is asked then; `{max_tokens}`, `{conversation}` and `{must_keep}` are filled in.
+    pub(crate) ask: String,
+    /// Share of a summary's room that it is told to fill; the rest is for what it forgets.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) share: f64,
+    /// Opens the list of what it forgot.
+    pub(crate) forgotten: String,
+    /// Stands for `{conversation}` behind the conversation itself; `{last}` is how the last message
+    /// begins that is meant.
+    pub(crate) above: String,
+}
+
 /// What each compression of a live conversation states of the work.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -267,6 +301,26 @@ impl From<Style> for StyleName {
         match style {
             Style::Verbatim => StyleName::Verbatim,
             Style::Brief => StyleName::Brief,
+        }
+    }
+}
+
+/// How a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum LineName {
+    Extend,
+    Separate,
+    None,
+}
+
+impl From<LineName> for Line {
+    fn from(name: LineName) -> Self {
+        match name {
+            LineName::Extend => Line::Extend,
+            LineName::Separate => Line::Separate,
+            LineName::None => Line::None,
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::council::Council;
 use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
 use crate::target::Held;
+use crate::writer::Patience;
 
 /// What the policies said of a request before anything is decided.
 pub(crate) struct Brief {
@@ -106,6 +107,9 @@ impl Session {
             floor: ground.floor(),
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
             mark: state.acts.as_ref().and_then(|acts| acts.mark(&ground.incoming.keys)),
+            terms: &self.settings.profile.options.summaries,
+            patience: Patience::new(&self.clock, self.settings.patience()),
+            underway: self.underway(ground, whole, state)?,
         };
         let mut told = Told::default();
         let (orders, policy) = planning.orders(&mut told).await;

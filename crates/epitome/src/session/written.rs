@@ -4,6 +4,7 @@
 //! their provider that the request kept. Called by the turn and by a look.
 
 use bytes::Bytes;
+use epitome_kernel::Underway;
 use epitome_types::{Edit, PartId};
 
 use super::Session;
@@ -14,6 +15,25 @@ use crate::Error;
 use crate::outgoing::checked;
 
 impl Session {
+    /// The prompt as its provider has it, with what is new, where a model may be asked behind it.
+    pub(super) fn underway(
+        &self,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
+        state: &State,
+    ) -> Result<Option<Underway>, Error> {
+        if self.settings.models.first().is_none() {
+            return Ok(None);
+        }
+        let (bytes, _) = self.written(ground, whole, "", state)?;
+        let bytes = match &ground.mandate {
+            Some(mandate) => mandate.put(bytes, ground.source.format)?,
+            None => bytes,
+        };
+        let format = ground.source.format.name().to_owned();
+        Ok(Some(Underway { request: bytes.as_ref().into(), format }))
+    }
+
     /// The prompt that the records say, and what is remembered of it. `counter` is the counter's id.
     pub(super) fn written(
         &self,
