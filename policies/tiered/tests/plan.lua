@@ -134,7 +134,7 @@ return {
     local messages = joined(
       { { "u", 100, "Please compare the two drafts of the report." } },
       { { "a", 900, checkpoint = 1 }, { "a", 300, checkpoint = 1 } },
-      { talk.write("notes.md", 20, 300), { "r", 20 }, { "a", 1110 } }, newest())
+      { talk.write("notes.md", 20, 300), { "r", 20 }, { "a", 1120 } }, newest())
     local job = talk.job(t, messages, 2500, { checkpoint = 300 })
     t.eq(talk.ops(t, job), { { "summarize", { 3, 4, 5, 6, 7 }, 870 } })
   end,
