@@ -219,12 +219,6 @@ fn unknown_keys_are_named_with_the_nearest() {
          `limit`, `options`",
     );
     refused(
-        "[profile.team]\nplugins = []",
-        "epitome.toml:2: `profile.team.plugins`: a profile names plugins by what they do; expected \
-         those that digest in `digests` and those that answer hooks as `policies = \
-         [\"plugin:NAME\"]`",
-    );
-    refused(
         "store = \"a\"\nstore.path = 1",
         "epitome.toml:2: cannot extend value of type string with a dotted key, in `store.path = 1`; \
          expected TOML, with texts in quotes",

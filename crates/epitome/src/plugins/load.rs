@@ -29,8 +29,8 @@ pub(crate) struct Plugins {
     /// The variables of the environment that the user lets a plugin have.
     grants: BTreeMap<String, Vec<String>>,
     trust: Option<Trust>,
-    /// What clones of a profile share: the programs.
-    kept: Arc<Mutex<BTreeMap<String, Arc<dyn Plugin>>>>,
+    /// What clones of a profile share: what was asked for.
+    kept: Arc<Mutex<BTreeMap<String, Running>>>,
 }
 
 /// A plugin that can be asked.
@@ -39,14 +39,14 @@ pub(crate) struct Running {
     pub(crate) name: String,
     pub(crate) plugin: Arc<dyn Plugin>,
     /// The value of every option.
-    pub(crate) options: Json,
+    pub(crate) options: Arc<Json>,
 }
 
 impl Running {
     /// One that the host handed over; nobody sets options for it.
     pub(crate) fn of_host(plugin: Arc<dyn Plugin>) -> Self {
         let name = plugin.about().name.into_owned();
-        Self { name, plugin, options: Json::Null }
+        Self { name, plugin, options: Arc::default() }
     }
 }
 
@@ -87,21 +87,24 @@ impl Plugins {
 
     /// One that can be asked; `None` where the profile does not name it or it may not run.
     pub(crate) fn running(&self, name: &str) -> Option<Running> {
-        let plugin = self.named(name)?;
-        let (name, options) = (name.to_owned(), Json::Object(plugin.options()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.get(&name) {
-            return Some(Running { name, plugin: Arc::clone(known), options });
+        if let Some(known) = kept.get(name) {
+            return Some(known.clone());
         }
+        let plugin = self.named(name)?;
         if self.refusal(plugin).is_some() {
             return None;
         }
-        let granted = self.grants.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let granted = self.grants.get(name).map(Vec::as_slice).unwrap_or_default();
         let process = |launch| Process::new(plugin.about(), launch);
         let program = || Some(Arc::new(process(plugin.launch(granted)?)) as Arc<dyn Plugin>);
-        let made = plugin.code().or_else(program)?;
-        kept.insert(name.clone(), Arc::clone(&made));
-        Some(Running { name, plugin: made, options })
+        let running = Running {
+            name: name.to_owned(),
+            plugin: plugin.code().or_else(program)?,
+            options: Arc::new(Json::Object(plugin.options())),
+        };
+        kept.insert(name.to_owned(), running.clone());
+        Some(running)
     }
 
     /// The names of those that digest the results of a tool: what the pattern says that says most

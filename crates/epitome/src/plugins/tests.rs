@@ -111,6 +111,13 @@ fn mistakes_of_a_profile_are_named_with_their_line() {
         &digests("digests = [\"tickets\"]"),
         "epitome.toml:2: the plugin `tickets` digests nothing; its `provides` lacks \"digest\"",
     );
+    refused(
+        TICKETS,
+        &digests("plugins = []"),
+        "epitome.toml:2: `profile.team.plugins`: a profile names plugins by what they do; expected \
+         those that digest in `digests` and those that answer hooks as `policies = \
+         [\"plugin:NAME\"]`",
+    );
     let options = |line: &str| {
         digests(&format!("digests = [\"tickets\"]\n[profile.team.options.tickets]\n{line}"))
     };
