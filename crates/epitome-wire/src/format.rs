@@ -76,7 +76,7 @@ impl Format {
 
     /// The member of a request that holds a system prompt which is no message, where there may be
     /// one.
-    pub(crate) fn system(self) -> Option<&'static str> {
+    pub fn system(self) -> Option<&'static str> {
         match self {
             Format::Anthropic => Some("system"),
             Format::Responses => Some("instructions"),

@@ -23,6 +23,7 @@ mod memory;
 mod notes;
 mod observed;
 mod offload;
+mod parameters;
 mod policies;
 mod prompt;
 mod push;

@@ -6,6 +6,7 @@
 use epitome_kernel::Said;
 use epitome_types::{Chain, Entry, EntryKey, Role};
 use epitome_wire::{Document, Format, WireError, assemble};
+use serde_json::{Map, Value};
 
 use super::state::Known;
 use crate::Error;
@@ -68,6 +69,21 @@ impl Pushed {
         let chain = messages.iter().fold(self.chain, |chain, (_, key)| chain.then(*key));
         let (sent, erased) = (other.sent, other.erased);
         Ok(Self { messages, sent, erased, chain, open, ..self })
+    }
+
+    /// The same history, asked for with the model and the parameters of a request that holds none.
+    ///
+    /// # Errors
+    ///
+    /// When the request is none, or of another format.
+    pub(crate) fn under(self, request: &[u8]) -> Result<Self, Error> {
+        let document = Document::parse(request, self.format)?;
+        let (model, envelope) = (document.model().map(str::to_owned), document.prefix(0));
+        let envelope = match (self.system, self.format.system()) {
+            (Some(_), Some(key)) => with_member_of(&envelope, &self.envelope, key),
+            _ => envelope,
+        };
+        Ok(Self { model, envelope, ..self })
     }
 
     /// A history that nothing was said in.
@@ -203,6 +219,14 @@ fn bytes_of(format: Format, said: &Said) -> Vec<u8> {
             format!("{{\"role\":\"{}\",\"content\":\"{TOMBSTONE}\"}}", role.name()).into_bytes()
         }
     }
+}
+
+/// A request with a member as another has it. Both were read before.
+fn with_member_of(request: &[u8], other: &[u8], key: &str) -> Vec<u8> {
+    let read = |bytes| serde_json::from_slice::<Map<String, Value>>(bytes).unwrap_or_default();
+    let (mut members, mut known) = (read(request), read(other));
+    members.extend(known.remove(key).map(|value| (key.to_owned(), value)));
+    Value::Object(members).to_string().into_bytes()
 }
 
 fn is_object(value: &[u8]) -> bool {

@@ -145,3 +145,57 @@ async fn a_message_that_is_not_answered_is_recorded() {
     assert_eq!(said.len(), 3, "{said:?}");
     assert_eq!(said[1]["content"], "Hello");
 }
+
+#[tokio::test]
+async fn what_came_of_an_answer_that_was_stopped_is_part_of_the_conversation() {
+    let long = "word after word ".repeat(40);
+    let upstream = Upstream::start(Script { pace: 20, ..answering(&long) }).unwrap();
+    let (mut talk, _) = talk(("ollama", ""), &upstream, Window::Limit(4000));
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let (mut heard, mut stop) = (String::new(), Some(stop));
+    let hear = &mut |it: Heard<'_>| {
+        if let Heard::Text(text) = it {
+            heard += text;
+            if heard.len() > 60 {
+                stop.take().map(|stop| stop.send(()));
+            }
+        }
+    };
+    let stopped = async { stopped.await.unwrap() };
+    let said = talk.say_until("Tell me", hear, stopped).await.unwrap();
+    assert_eq!(said.broke_off.as_deref(), Some("it was stopped"));
+    assert!(said.text == heard && heard.len() < 200, "{heard}");
+    let error = talk.say_until("Go on", &mut |_| (), async {}).await.unwrap_err();
+    assert!(matches!(error, epitome::TalkError::Stopped), "{error}");
+    talk.say("Now", &mut |_| ()).await.unwrap();
+    let last = upstream.prompts().pop().unwrap().body;
+    let said: Vec<_> =
+        last["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
+    assert_eq!(said[1..], ["Tell me", &*heard, "Go on", "Now"]);
+}
+
+#[tokio::test]
+async fn another_model_of_the_same_api_goes_on_with_the_conversation() {
+    for (api, path) in APIS {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let (mut talk, _) = talk((api, path), &upstream, Window::Limit(4000));
+        talk.say("My name is Ada.", &mut |_| ()).await.unwrap();
+        let client = |spec: String| {
+            let endpoint = Endpoint::of(spec.parse().unwrap(), |_| None).unwrap();
+            Client::new(endpoint, Arc::new(Http::new().unwrap())).window(Some(2000))
+        };
+        let base = upstream.url() + path;
+        talk.switch(client(format!("{api}:larger@{base}"))).unwrap();
+        talk.say("What is my name?", &mut |_| ()).await.unwrap();
+        let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
+        assert_eq!((&prompts[0]["model"], &prompts[1]["model"]), (&"m".into(), &"larger".into()));
+        assert_eq!(prompts[0]["system"], prompts[1]["system"], "{api}");
+        let [before, after] =
+            [&prompts[0], &prompts[1]].map(|it| it["messages"].as_array().unwrap());
+        assert_eq!(after[..before.len()], before[..], "{api}");
+        assert_eq!(after.len(), before.len() + 2, "{api}");
+        let other = if api == "ollama" { "openai" } else { "ollama" };
+        let error = talk.switch(client(format!("{other}:x@{base}"))).unwrap_err().to_string();
+        assert!(error.starts_with("the conversation so far is in the format "), "{error}");
+    }
+}

@@ -5,6 +5,11 @@
 //! part of it whole, or as far as it came (SPEC 2.5). A prompt that the model refuses as too long is
 //! made smaller and sent again. Called by hosts: `epitome chat` is one.
 
+mod window;
+
+use std::future::{Future, pending};
+use std::pin::pin;
+
 use epitome_model::{Client, Failure};
 use epitome_types::{Body, Usage};
 use epitome_wire::{Answer, Format};
@@ -62,7 +67,13 @@ pub enum TalkError {
         /// How.
         failure: Failure,
     },
+    /// The host stopped it before anything was heard.
+    #[error("stopped before the model said anything")]
+    Stopped,
 }
+
+/// Why an answer is not whole that the host stopped.
+const STOPPED: &str = "it was stopped";
 
 impl Talk {
     /// A conversation of a session with a model.
@@ -80,17 +91,37 @@ impl Talk {
         &self.client
     }
 
-    /// Goes on with another model of the same API; the state of the conversation stays (SPEC 4.5).
-    pub fn switch(&mut self, client: Client) {
-        self.client = client;
+    /// The format of its messages.
+    fn format(&self) -> Format {
+        self.client.endpoint().spec.api.format()
     }
 
-    /// Begins, or goes on with what the session knows, under a system prompt.
+    /// Goes on with another model of the same API; the state of the conversation stays (SPEC 4.5).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherFormat`] for a model of another API, and as [`Session::begin`]; then it goes on
+    /// with the model that it had.
+    pub fn switch(&mut self, client: Client) -> Result<(), Error> {
+        let [history, asked] = [&self.client, &client].map(|it| it.endpoint().spec.api.format());
+        if history != asked {
+            return Err(Error::OtherFormat { history, asked });
+        }
+        self.session.go_on_under(&client.opening(None))?;
+        self.client = client;
+        Ok(())
+    }
+
+    /// Begins under a system prompt, or goes on with what the session knows, under the one that it
+    /// began with.
     ///
     /// # Errors
     ///
     /// As [`Session::begin`].
     pub fn begin(&mut self, system: Option<&str>) -> Result<(), Error> {
+        if self.session.has_history()? {
+            return self.session.go_on_under(&self.client.opening(None));
+        }
         self.session.begin(&self.client.opening(system))
     }
 
@@ -105,12 +136,34 @@ impl Talk {
         text: &str,
         heard: &mut (dyn FnMut(Heard<'_>) + Send),
     ) -> Result<Said, TalkError> {
+        self.say_until(text, heard, pending()).await
+    }
+
+    /// The same until `stop`: what was heard of the answer by then is the answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Talk::say`], and [`TalkError::Stopped`] where nothing was heard.
+    pub async fn say_until(
+        &mut self,
+        text: &str,
+        heard: &mut (dyn FnMut(Heard<'_>) + Send),
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<Said, TalkError> {
         self.session.push(json!({"role": "user", "content": text}).to_string().as_bytes())?;
+        let mut stop = pin!(stop);
         let mut smaller = 0;
         loop {
-            let prompt = self.session.prompt().await?;
+            let prompt = tokio::select! {
+                prompt = self.session.prompt() => prompt?,
+                () = &mut stop => return Err(TalkError::Stopped),
+            };
             heard(Heard::Prompt(&prompt));
-            let told = self.ask(&prompt, heard).await;
+            let mut came = String::new();
+            let told = tokio::select! {
+                told = self.ask(&prompt, &mut came, heard) => told,
+                () = &mut stop => Err(stopped(&came)),
+            };
             let (answer, broke_off) = match told {
                 Ok(answer) => (answer, None),
                 Err(Failure::Overflow(overflow)) if smaller < SMALLER => {
@@ -122,6 +175,9 @@ impl Talk {
                 Err(Failure::BrokeOff { cause, answer }) if !answer.messages.is_empty() => {
                     (*answer, Some(cause))
                 }
+                Err(Failure::BrokeOff { cause, .. }) if cause == STOPPED => {
+                    return Err(TalkError::Stopped);
+                }
                 Err(Failure::Deadline { after_ms, answer }) if !answer.messages.is_empty() => {
                     (*answer, Some(format!("no end within {after_ms} ms")))
                 }
@@ -131,7 +187,7 @@ impl Talk {
                 }
             };
             self.session.answered(&prompt, &answer)?;
-            let text = spoken(&answer, self.client.endpoint().spec.api.format());
+            let text = spoken(&answer, self.format());
             return Ok(Said { prompt, text, usage: answer.usage, broke_off });
         }
     }
@@ -140,6 +196,7 @@ impl Talk {
     async fn ask(
         &self,
         prompt: &Prompt,
+        came: &mut String,
         heard: &mut (dyn FnMut(Heard<'_>) + Send),
     ) -> Result<Answer, Failure> {
         let counter = self.session.counter_for(Some(&self.client.endpoint().spec.name));
@@ -151,10 +208,19 @@ impl Talk {
                 told = true;
                 self.session.exceeded(prompt, in_flight);
             }
+            came.push_str(text);
             heard(Heard::Text(text));
         };
         self.client.chat(prompt.bytes.clone(), &mut piece).await
     }
+}
+
+/// An answer that the host stopped, as far as it came.
+fn stopped(came: &str) -> Failure {
+    let message = json!({"role": "assistant", "content": came}).to_string().into_bytes();
+    let messages = if came.trim().is_empty() { Vec::new() } else { vec![message] };
+    let answer = Box::new(Answer { messages, ..Answer::default() });
+    Failure::BrokeOff { cause: STOPPED.to_owned(), answer }
 }
 
 /// What the messages of an answer say.

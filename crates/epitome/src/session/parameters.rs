@@ -1,0 +1,42 @@
+//! What a pushed conversation is asked for with: model, parameters, mode.
+//!
+//! Invariant: none of them is part of the history, so a change of one leaves that as it is, in the
+//! journal and in the prompt (SPEC 4.4, 4.5). Called by `Talk` and hosts.
+
+use super::{Given, Session};
+use crate::target::Window;
+use crate::{Error, Profile};
+
+impl Session {
+    /// Whether something is known of its history, be it a system prompt.
+    pub(crate) fn has_history(&mut self) -> Result<bool, Error> {
+        Ok(self.opened()?.len() > 0)
+    }
+
+    /// Goes on under the model and the parameters of a request without messages.
+    pub(crate) fn go_on_under(&mut self, request: &[u8]) -> Result<(), Error> {
+        let known = self.opened()?.clone();
+        self.given = Given::Pushed(Box::new(known.under(request)?));
+        Ok(())
+    }
+
+    /// The profile.
+    pub(crate) fn profile(&self) -> &Profile {
+        &self.settings.profile
+    }
+
+    /// The window that its user or its profile states.
+    pub(crate) fn window(&self) -> Window {
+        self.settings.window
+    }
+
+    /// The mode that policies are told of.
+    pub fn mode(&self) -> Option<&str> {
+        self.settings.mode.as_deref()
+    }
+
+    /// Tells policies of another mode from the next prompt on.
+    pub fn set_mode(&mut self, mode: &str) {
+        self.settings.mode = Some(mode.to_owned());
+    }
+}
