@@ -275,9 +275,11 @@ fn names<'a>(text: &'a str, spans: Vec<Range<usize>>) -> Listing<'a> {
     let mut folder = None;
     for span in spans {
         let line = text[span.clone()].trim();
-        if let Some(path) = heading(line) {
+        // What stands further in is said under a line that ends with a colon, as in source code.
+        let is_inner = text[span.clone()].starts_with([' ', '\t']);
+        if let (Some(path), false) = (heading(line), is_inner) {
             folder = Some(as_folder(path));
-        } else if let (Some(folder), false) = (&folder, line.contains('/')) {
+        } else if let (Some(folder), false) = (&folder, is_inner || line.contains('/')) {
             out.entries.push(Entry {
                 folder: folder.clone(),
                 name: line,

@@ -159,6 +159,16 @@ fn files_and_other_texts_are_left_alone() {
     }
 }
 
+/// `else:` in it looks like the folder that lines of `ls -R` stand under.
+#[test]
+fn source_code_is_no_listing() {
+    let block = "def open(name):\n    try:\n        file = find(name)\n    except KeyError:\n        \
+                 return None\n    else:\n        file.read()\n        file.close()\n";
+    for arguments in [r#"{"command": "ls"}"#, r#"{"command": "python -m inspect argparse"}"#] {
+        assert_eq!(asked(&block.repeat(20), 1200, arguments), None);
+    }
+}
+
 #[test]
 fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
