@@ -81,4 +81,45 @@ function policy.plan(job)
   return { ops = { { op = "fit" } } }
 end
 
+--- How a model is asked for a summary, where there is one. It is told to leave room for what it
+--- forgets.
+---@param job PromptJob
+---@return Prompt
+function policy.prompt(job)
+  local opt = job.opt.summaries
+  local most = tostring(share(job.max_tokens, opt.share))
+  local user = opt.ask:gsub("{max_tokens}", most)
+  return { style = opt.style, user = user, max_tokens = job.max_tokens }
+end
+
+--- What a summary forgot is added as data, as far as there is room, first what the extractor would
+--- have kept. One that keeps fewer facts even so than that would is not taken.
+---@param job VerifyJob
+---@return boolean|Rejected|Seconded
+function policy.verify(job)
+  local opening, held, extracted = job.opt.summaries.forgotten, 0, 0
+  local room, missing = job.max_tokens - job.tokens - #opening - 2, { [true] = {}, [false] = {} }
+  for _, fact in ipairs(job.must_keep) do
+    held = held + (fact.found and 1 or 0)
+    extracted = extracted + (fact.extracted and 1 or 0)
+    if not fact.found then
+      table.insert(missing[fact.extracted], fact)
+    end
+  end
+  local lines = { opening }
+  for _, list in ipairs({ missing[true], missing[false] }) do
+    for _, fact in ipairs(list) do
+      if fact.tokens <= room then
+        lines[#lines + 1], room = "- " .. fact.text, room - fact.tokens
+      end
+    end
+  end
+  held = held + #lines - 1
+  if held < extracted then
+    local reject = "it keeps %d of %d facts, and without a model it would be %d"
+    return { reject = reject:format(held, #job.must_keep, extracted) }
+  end
+  return #lines == 1 or { append = table.concat(lines, "\n") }
+end
+
 return policy

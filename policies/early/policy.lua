@@ -83,10 +83,10 @@ function policy.plan(job)
 end
 
 ---@param job PromptJob
----@return Prompt|nil
+---@return Prompt
 function policy.prompt(job)
   if job.memo.trimming then
-    return nil
+    return { style = "none", user = "" }
   end
   return {
     style = "separate",

@@ -37,16 +37,16 @@ pub(crate) fn tag_of(body: &str) -> Option<&str> {
     Some(&rest[..end])
 }
 
-/// Writes the answer that the script has for a turn.
+/// Writes the answer that the script has for a turn; `place` is the prompt's among all.
 pub(crate) fn write(
     api: Api,
     script: &Script,
     body: &Value,
     raw: &str,
-    number: u64,
+    (number, place): (u64, u64),
     usage: Usage,
 ) -> Reply {
-    let at = turn_of(raw);
+    let at = if script.plain { place } else { turn_of(raw) };
     let turn = script.turn(at);
     let mark = format!("turn{at}x{number}");
     let to = tag_of(raw).map(|tag| format!(" to {tag}")).unwrap_or_default();
@@ -74,7 +74,10 @@ pub(crate) fn write(
         number,
         model: body["model"].clone(),
         thinking,
-        text: format!("Answer {mark}{to}. {said}").trim_end().to_owned(),
+        text: match script.plain {
+            true => said.to_owned(),
+            false => format!("Answer {mark}{to}. {said}").trim_end().to_owned(),
+        },
         calls,
         usage,
     };
@@ -143,7 +146,19 @@ mod tests {
             turns: vec![Turn { thinking, calls, text: "I read.".to_owned() }],
             ..Script::default()
         };
-        write(api, &script, body, &body.to_string(), 12, Usage::default())
+        write(api, &script, body, &body.to_string(), (12, 1), Usage::default())
+    }
+
+    #[test]
+    fn a_plain_script_says_its_texts_one_prompt_after_the_other() {
+        let turns = ["one", "two"].map(|text| Turn { text: text.to_owned(), ..Turn::default() });
+        let script = Script { turns: turns.to_vec(), plain: true, ..Script::default() };
+        let said = |place| {
+            let body = json!({"messages": [{"role": "user", "content": "turn7x1"}]});
+            let raw = body.to_string();
+            write(Api::Chat, &script, &body, &raw, (9, place), Usage::default()).text
+        };
+        assert_eq!([said(1), said(2), said(3)], ["one", "two", "That is all."]);
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub struct Script {
     pub turns: Vec<Turn>,
     /// How often the turns are played, one time after another; 0 means once.
     pub repeat: u64,
+    /// Say the texts as they are, without the words by which turns are found again; each prompt is
+    /// then answered with the next turn, whatever it says.
+    pub plain: bool,
     /// What goes wrong, one entry for each prompt that arrives. A prompt with the header
     /// `x-upstream-fault` has its own instead.
     pub faults: Vec<Fault>,

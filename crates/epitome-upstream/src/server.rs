@@ -18,7 +18,7 @@ use crate::body::{Step, Steps, packed, recut};
 use crate::log::{Ended, Record};
 use crate::rules::{self, Memory, Refusal};
 use crate::script::{Fault, Script};
-use crate::state::State;
+use crate::state::{Begun, State};
 use crate::{canon, reply};
 
 /// The longest body that any provider takes, in bytes.
@@ -41,6 +41,7 @@ impl std::error::Error for Dropped {}
 /// What a request is, once it is read.
 struct Asked {
     number: u64,
+    place: u64,
     method: Method,
     path: String,
     accepts_gzip: bool,
@@ -82,9 +83,10 @@ pub(crate) async fn serve(
         ..Record::default()
     };
     let own = value(FAULT).and_then(|text| text.parse().ok());
-    let (number, fault, script) = state.begin(record, own);
+    let Begun { number, place, fault, script } = state.begin(record, own);
     let asked = Asked {
         number,
+        place,
         method: head.method.clone(),
         path: route,
         accepts_gzip: value("accept-encoding").is_some_and(|it| it.contains("gzip")),
@@ -175,7 +177,8 @@ async fn prompt(
             Api::Responses => inner.cache.unmarked(&asked.body, "input"),
             Api::Chat | Api::Ollama => inner.cache.unmarked(&asked.body, "messages"),
         };
-        let reply = reply::write(api, script, &asked.body, &asked.text, asked.number, usage);
+        let reply =
+            reply::write(api, script, &asked.body, &asked.text, (asked.number, asked.place), usage);
         reply::remember(api, &reply, &mut inner.memory);
         reply
     };

@@ -22,8 +22,9 @@ pub(crate) struct State {
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     script: Script,
-    /// How many of the script's faults are used up.
+    /// How many of the script's faults are used up, and how many prompts came since it is followed.
     faults: usize,
+    prompts: u64,
     pub(crate) cache: Cache,
     pub(crate) memory: Memory,
     records: Vec<Record>,
@@ -31,20 +32,31 @@ pub(crate) struct Inner {
     forgotten: u64,
 }
 
+/// What is known of a request once it is recorded.
+pub(crate) struct Begun {
+    pub(crate) number: u64,
+    /// Which prompt it is since the script is followed, counted from 1.
+    pub(crate) place: u64,
+    pub(crate) fault: Fault,
+    pub(crate) script: Script,
+}
+
 impl State {
-    /// Records a request; gives its number, its fault and the script.
-    pub(crate) fn begin(&self, mut record: Record, own: Option<Fault>) -> (u64, Fault, Script) {
+    /// Records a request; gives its number, its place among the prompts, its fault and the script.
+    pub(crate) fn begin(&self, mut record: Record, own: Option<Fault>) -> Begun {
         let mut inner = self.lock();
         record.number = inner.forgotten + inner.records.len() as u64 + 1;
         if record.is_prompt() {
             let next = inner.script.faults.get(inner.faults).cloned();
             inner.faults += usize::from(own.is_none());
+            inner.prompts += 1;
             record.fault = own.or(next).unwrap_or_default();
         }
         if inner.script.forget {
             (record.raw, record.body) = (Bytes::new(), Value::Null);
         }
-        let begun = (record.number, record.fault.clone(), inner.script.clone());
+        let (number, fault) = (record.number, record.fault.clone());
+        let begun = Begun { number, place: inner.prompts, fault, script: inner.script.clone() };
         inner.records.push(record);
         begun
     }
@@ -57,7 +69,7 @@ impl State {
     /// Follows another script from now on; cache and memory stay.
     pub(crate) fn follow(&self, script: Script) {
         let mut inner = self.lock();
-        (inner.script, inner.faults) = (script, 0);
+        (inner.script, inner.faults, inner.prompts) = (script, 0, 0);
     }
 
     /// All that arrived.

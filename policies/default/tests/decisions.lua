@@ -12,6 +12,12 @@ local OPTIONS = {
     exempt = { "epitome recall" },
   },
   compress = { minimum_gain = 0.05 },
+  summaries = {
+    style = "extend",
+    ask = "At most {max_tokens}: {conversation}",
+    share = 0.75,
+    forgotten = "Also:",
+  },
 }
 
 local LIMIT = 1000
@@ -55,6 +61,30 @@ return {
     t.eq(level(951, 0, 410), "hard")
     t.eq(level(944, 0, 0, 900), false)
     t.eq(level(945, 0, 0, 900), "soft")
+  end,
+
+  test_a_model_is_told_to_leave_room_for_what_it_forgets = function(t)
+    t.eq(t.hook("prompt", { max_tokens = 100 }, OPTIONS), {
+      style = "extend",
+      user = "At most 75: {conversation}",
+      max_tokens = 100,
+    })
+  end,
+
+  test_what_a_summary_forgot_is_added_where_there_is_room = function(t)
+    local function fact(text, found, extracted)
+      return { text = text, found = found, extracted = extracted, tokens = 10 }
+    end
+    local facts = { fact("a.rs", true, true), fact("b.rs", false, false), fact("c.rs", false, true) }
+    local function judged(most, list)
+      local job = { candidate = "short", tokens = 40, max_tokens = most, must_keep = list }
+      return t.hook("verify", job, OPTIONS)
+    end
+    t.eq(judged(99, { facts[1] }), true)
+    t.eq(judged(99, facts), { append = "Also:\n- c.rs\n- b.rs" })
+    t.eq(judged(60, facts), { append = "Also:\n- c.rs" })
+    local reject = "it keeps 1 of 3 facts, and without a model it would be 2"
+    t.eq(judged(50, facts), { reject = reject })
   end,
 
   test_a_plan_is_the_kernels_own = function(t)
