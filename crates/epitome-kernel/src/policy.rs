@@ -19,7 +19,7 @@ pub type Opinion<T> = Result<Option<T>, Halt>;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
     /// It wants a model to be asked first; then it is asked again.
-    Ask(ModelAsk),
+    Ask(Box<ModelAsk>),
     /// It failed.
     Error(PolicyError),
 }
@@ -430,9 +430,9 @@ mod tests {
         let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
         let asking = Fixed("asking", |_, _| {
             let (id, user) = ("a".to_owned(), "?".to_owned());
-            Err(Halt::Ask(ModelAsk { id, user, ..ModelAsk::default() }))
+            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
         });
-        check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(ask)), &[]);
+        check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(Box::new(ask))), &[]);
         assert_eq!(BudgetsJob::HOOK, "budgets");
     }
 

@@ -204,7 +204,7 @@ impl Vm {
         drop(watched);
         let wrong = |what: String| format!("{} answered {what}", called.place);
         if let Some(ask) = asked(&answer).map_err(wrong)? {
-            return Err(Unanswered::Halt(Halt::Ask(ask)));
+            return Err(Unanswered::Halt(Halt::Ask(Box::new(ask))));
         }
         let answer = typed(hook, &answer).map_err(wrong)?;
         let memo = noted(&notes, memo).map_err(|what| format!("{} noted {what}", called.place))?;

@@ -53,7 +53,7 @@ impl Council {
                 return None;
             };
             let within = Some(self.within);
-            let ask = ModelAsk { within, ..ask };
+            let ask = ModelAsk { within, ..*ask };
             match model.complete(&ask).await {
                 Ok(reply) => job.common_mut().replies.insert(ask.id, reply),
                 Err(error) => {
@@ -94,7 +94,12 @@ mod tests {
             if replies.len() < self.0 {
                 let (id, user) = (format!("q{}", replies.len()), "How is it?".to_owned());
                 let max_tokens = Some(9);
-                return Err(Halt::Ask(ModelAsk { id, user, max_tokens, ..ModelAsk::default() }));
+                return Err(Halt::Ask(Box::new(ModelAsk {
+                    id,
+                    user,
+                    max_tokens,
+                    ..ModelAsk::default()
+                })));
             }
             let text = replies.values().cloned().collect::<Vec<_>>().join(", ");
             Ok(Some(Status { text: Some(text), ..Status::default() }))

@@ -130,7 +130,7 @@ fn a_model_may_be_asked_first() {
     let mut job = trigger_job();
     let (id, user) = ("size".to_owned(), "How large?".to_owned());
     let ask = ModelAsk { id, user, max_tokens: Some(5), ..ModelAsk::default() };
-    assert_eq!(chain.ask().trigger(&job), Err(Halt::Ask(ask)));
+    assert_eq!(chain.ask().trigger(&job), Err(Halt::Ask(Box::new(ask))));
     job.common.replies.insert("size".to_owned(), "large".to_owned());
     let answer = chain.ask().trigger(&job).unwrap();
     assert!(

@@ -71,9 +71,13 @@ impl Policy for Hooked {
         let Some(answer) = answer else { return Ok(None) };
         if let Some(ask) = answer.get(ASK) {
             return Err(match Ask::deserialize(ask) {
-                Ok(Ask { id, system, user, max_tokens }) => {
-                    Halt::Ask(ModelAsk { id, system, user, max_tokens, ..ModelAsk::default() })
-                }
+                Ok(Ask { id, system, user, max_tokens }) => Halt::Ask(Box::new(ModelAsk {
+                    id,
+                    system,
+                    user,
+                    max_tokens,
+                    ..ModelAsk::default()
+                })),
                 Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
             });
         }

@@ -252,7 +252,7 @@ fn a_policy_asks_the_model_what_it_does_not_know() {
             None => {
                 let (id, user) = ("mood".to_owned(), "How is it?".to_owned());
                 let max_tokens = Some(5);
-                Err(Halt::Ask(ModelAsk { id, user, max_tokens, ..ModelAsk::default() }))
+                Err(Halt::Ask(Box::new(ModelAsk { id, user, max_tokens, ..ModelAsk::default() })))
             }
         },
         _ => Ok(None),
