@@ -70,17 +70,54 @@ fn a_policy_words_the_question_and_the_model_answers() {
     assert!(max_tokens.is_some_and(|most| most > 100 && most < 2000), "{max_tokens:?}");
 }
 
+/// Has no model asked.
+fn never(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    let (style, user) = (Line::None, String::new());
+    let none = Prompt { style, system: None, user, max_tokens: None, sections: None };
+    Ok(matches!(job, Job::Prompt(_)).then_some(Answer::Prompt(none)))
+}
+
 #[test]
-fn no_model_is_asked_what_no_policy_words() {
+fn no_model_is_asked_where_a_policy_says_so() {
     let model = ScriptedModel::saying(&["I was asked."]);
-    let prompt = talk(&model, |_, _| Ok(None)).compressed();
+    let prompt = talk(&model, never).compressed();
     assert!(!text(&prompt).contains("I was asked."));
     assert_eq!((model.asked(), errors(&prompt)), (vec![], vec![]));
 }
 
+/// Where no policy has an opinion the built-in one words the question, and what the model forgot is
+/// added.
+#[test]
+fn a_model_is_enough() {
+    let model = ScriptedModel::saying(&["Much was said, and src/main.rs is frozen."]);
+    let prompt = talk(&model, |_, _| Ok(None)).compressed();
+    assert_eq!(errors(&prompt), [""; 0]);
+    let said = text(&prompt);
+    assert!(said.contains("Much was said, and src/main.rs is frozen.\\nAlso said:\\n- word0\\n"));
+    let asked = model.asked();
+    assert!(asked[0].user.contains("\n\nuser: Never touch src/main.rs, it is frozen.\n\nuser: Q"));
+    assert!(asked[0].user.contains("- word0\n- word1\n") && asked[0].within.is_some());
+}
+
+#[test]
+fn the_next_model_is_asked_where_one_fails() {
+    let sorry = "I'm sorry, but I can't help with that.";
+    let (one, other) = (ScriptedModel::saying(&[sorry]), ScriptedModel::saying(&["All was said."]));
+    let builder = builder(2000).llm(one).llm(other.clone()).policy(By("asks", asks));
+    let mut talk = Talk::new(builder);
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(text(&prompt).contains("All was said."));
+    let expected = format!(
+        "summarisation: summariser 1 gave up: the summariser failed: `scripted` refused: “{sorry}”"
+    );
+    assert_eq!(errors(&prompt), [expected]);
+    assert_eq!(other.asked().len(), 1);
+}
+
 #[test]
 fn what_comes_to_nothing_is_written_without_a_model() {
-    let alone = text(&talk(&ScriptedModel::saying(&[]), |_, _| Ok(None)).compressed());
+    let alone = text(&talk(&ScriptedModel::saying(&[]), never).compressed());
     let check = |model: ScriptedModel,
                  policy: fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer>,
                  asked,
