@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::Store;
 use epitome_kernel::types::{Chain, ContentId, GoalChange, Mark, Purpose};
 use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
@@ -241,7 +240,7 @@ fn remember(told: &mut Told, act: &Act) {
 }
 
 /// All that a store can be asked.
-fn portrait(store: &(impl Archive + Store), told: &Told) -> Vec<String> {
+fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
     let mut told_all = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)),
         format!("{:?}", store.snapshots(SCOPE, None)),

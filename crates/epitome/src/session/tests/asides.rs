@@ -38,8 +38,8 @@ pub(super) fn with(
     folder: Option<&Path>,
     says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
 ) -> Session {
-    let mut profile = Profile::default();
-    profile.redaction = Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let redaction = Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let profile = Profile { redaction, ..Profile::default() };
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let mut builder = builder.window(Window::Limit(4000)).clock(|| AT.to_owned());
     if let Some(folder) = folder {
@@ -223,7 +223,7 @@ fn offloads(job: &Job<'_>) -> Option<Answer> {
         job.entry.tokens,
     );
     let long = job.entry.tokens > 50;
-    long.then(|| Answer::Arrive(Arrive { how: Way::Offload, with: Some(with), most: None }))
+    long.then_some(Answer::Arrive(Arrive { how: Way::Offload, with: Some(with), most: None }))
 }
 
 #[test]
