@@ -10,7 +10,7 @@ use crate::{Error, Profile};
 impl Session {
     /// Whether something is known of its history, be it a system prompt.
     pub(crate) fn has_history(&mut self) -> Result<bool, Error> {
-        Ok(self.opened()?.len() > 0)
+        Ok(!self.opened()?.is_empty())
     }
 
     /// Goes on under the model and the parameters of a request without messages.
