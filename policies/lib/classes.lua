@@ -55,7 +55,8 @@ end
 ---@param job Common
 ---@return Class
 function classes.of(job)
-  local class = class_of(job.model, job.opt.sizes)
+  local sizes = #job.opt.sizes > 0 and job.opt.sizes or job.model.sizes or {}
+  local class = class_of(job.model, sizes)
   local row = CLASSES[class]
   local how = job.opt.class_strategy and row or WITHOUT_CLASSES
   return {

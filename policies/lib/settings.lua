@@ -18,7 +18,7 @@ local SHARED = {
     type = "list",
     default = {},
     doc = "The context sizes that the model offers, smallest first; classes are then places in"
-      .. " this list.",
+      .. " this list. Where it is empty, those that the model table lists.",
   },
   checkpoint_share = {
     type = "number",
@@ -43,7 +43,7 @@ local SHARED = {
     type = "number",
     default = 0,
     min = 0,
-    doc = "Parameters of the model in billions; 0: its name says.",
+    doc = "Parameters of the model in billions; 0: its name or the model table says.",
   },
   weigh_confidence = {
     type = "boolean",

@@ -48,7 +48,7 @@ end
 ---@return number
 function trust.billions(job)
   local stated = job.opt.model_billions
-  return stated > 0 and stated or models.billions(job.model.name)
+  return stated > 0 and stated or models.billions(job.model.name, job.model.billions)
 end
 
 --- How far it can be relied on before anything is compressed, 0 to 1.

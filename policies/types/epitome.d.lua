@@ -291,6 +291,8 @@
 ---@field size? integer The context size that was chosen, in tokens, where one was.
 ---@field limit integer The largest prompt that its provider accepts, in tokens.
 ---@field stated boolean Whether somebody stated that; a guess is aimed at and never enforced.
+---@field sizes integer[] The context sizes that it is offered in, the smallest first, where the model table lists any.
+---@field billions? number Its parameters in billions, where the model table says so.
 
 --- What is done about an event, beside that it is noted.
 ---@class Noted

@@ -3,7 +3,7 @@
 //! Invariant: a value that is refused says what would be taken.
 
 use clap::Args;
-use epitome::{Format, Scribe, Sources, Style, Window};
+use epitome::{Format, ModelTable, NotListed, Scribe, Sources, Style, Window};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -28,28 +28,37 @@ pub(crate) struct Common {
 
 /// How large a prompt the provider takes.
 #[derive(Args)]
-#[group(multiple = false)]
 pub(crate) struct WindowFlags {
+    /// The model whose window holds, by the model table; `--size` may choose one of its sizes
+    #[arg(long = "window", value_name = "MODEL")]
+    model: Option<String>,
     /// The context size chosen, in tokens; the prompt may take the profile's share of it
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     size: Option<u64>,
     /// The largest prompt that the provider accepts, in tokens
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["size", "model"])]
     limit: Option<u64>,
 }
 
 impl WindowFlags {
     /// The window that they state, where it is meant for more than a profile.
-    pub(crate) fn window(&self) -> Window {
-        match (self.size, self.limit) {
-            (Some(size), _) => Window::Size(size),
-            (_, Some(limit)) => Window::Limit(limit),
-            _ => Window::Guessed,
+    ///
+    /// # Errors
+    ///
+    /// When the model or its size is not in the table.
+    pub(crate) fn window(&self, models: &ModelTable) -> Result<Window, NotListed> {
+        match (&self.model, self.size, self.limit) {
+            (Some(name), size, _) => models.window(name, size),
+            (_, Some(size), _) => Ok(Window::Size(size)),
+            (_, _, Some(limit)) => Ok(Window::Limit(limit)),
+            _ => Ok(Window::Guessed),
         }
     }
 
     /// States the window of the profile.
     pub(crate) fn set(&self, sources: Sources) -> Sources {
+        let sources = settings::text(sources, "--window", "window", self.model.as_deref());
         let sources = settings::number(sources, "--size", "size", self.size);
         settings::number(sources, "--limit", "limit", self.limit)
     }

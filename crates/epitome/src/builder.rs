@@ -24,7 +24,7 @@ use crate::models::Models;
 use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
 use crate::session::{Clock, Listener, Session, system_time};
-use crate::target::{Target, Window};
+use crate::target::{KnownLimit, Target, Window};
 
 /// Who counts.
 #[derive(Default)]
@@ -313,6 +313,15 @@ impl Builder {
             self.summarizers.push(Box::new(Extractive::default()));
         }
         self
+    }
+
+    /// The limit of prompts to a model, as somebody states or guesses it.
+    pub(crate) fn limit(&self, format: Format, model: Option<&str>) -> KnownLimit {
+        let model = match &self.counting {
+            Counting::Model(name) => self.profile.table.of(name).map(|_| &**name).or(model),
+            _ => model,
+        };
+        self.window.known(&self.profile, format, model)
     }
 
     /// The bounds of a prompt where policies leave them open, in tokens.

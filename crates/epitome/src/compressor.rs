@@ -80,7 +80,7 @@ impl Compressor {
         shared: &Arc<dyn Counter>,
     ) -> Result<Compressed, Error> {
         let counter = &**shared;
-        let Builder { profile, target, window, store, summarizers, .. } = &self.settings;
+        let Builder { profile, target, store, summarizers, .. } = &self.settings;
         let thread = Thread::new(document.entries().to_vec(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let envelope = Envelope {
@@ -89,7 +89,8 @@ impl Compressor {
         };
         let tokens =
             Sizes::of(thread.entries(), Gauge { counter, unit: Unit::Tokens }, envelope.tokens);
-        let bounds = target.bounds(*window, request.format, &profile.options, &thread, &tokens);
+        let known = self.settings.limit(request.format, document.model());
+        let bounds = target.bounds(known, &thread, &tokens);
         let known = broken(document);
         let mut account = Account {
             profile,

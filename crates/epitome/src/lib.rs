@@ -63,14 +63,14 @@ pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
     Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
     StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway, View, Workspace,
-    WorkspaceError, apply,
+    WorkspaceError, apply, nearest,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
     stubs as policy_stubs,
 };
 pub use epitome_model as model;
-pub use epitome_plan::{CachePrices, Floor, departure};
+pub use epitome_plan::{CachePrices, Floor, departure, markers};
 pub use epitome_plugin as plugin;
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
@@ -86,7 +86,7 @@ pub use journal::{
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
 pub use levers::Levers;
-pub use models::Scribe;
+pub use models::{ModelTable, ModelTableError, NotListed, Scribe};
 pub use plugins::PluginRef;
 pub use policies::{Link, Loaded, PolicyRef};
 pub use profile::Profile;
@@ -95,7 +95,7 @@ pub use session::{
     Clock, Compressions, PatternError, Prompt, Redaction, Session, remove_offloaded, system_time,
 };
 pub use talk::{Heard, Said, Talk, TalkError};
-pub use target::{Target, Window};
+pub use target::{KnownLimit, Target, Window, WindowSource};
 
 /// The code in the README compiles.
 #[cfg(doctest)]

@@ -175,10 +175,12 @@ impl Single<'_> {
         Common {
             mode: self.settings.mode.clone(),
             model: ModelFacts {
-                name: self.document.model().map(str::to_owned),
-                size: self.settings.window.size(),
-                limit: self.bounds.live.limit,
                 stated: self.bounds.enforced,
+                ..self.settings.profile.facts(
+                    self.document.model(),
+                    self.settings.window,
+                    &self.bounds.live,
+                )
             },
             tokens: facts::sizes(&self.view().breakdown(self.tokens)),
             confidence: 1.0,

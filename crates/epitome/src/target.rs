@@ -2,14 +2,18 @@
 //!
 //! Invariant: a bound is worked out once, before anything is compressed. Called by the compressor.
 
+use std::fmt;
+
 use epitome_kernel::{Sizes, Thread};
 use epitome_plan::by_ratio;
-use epitome_types::hook::Budgets;
+use epitome_types::hook::{Budgets, ModelFacts};
 use epitome_types::{Budget, Unit};
 use epitome_wire::Format;
+use serde::Serialize;
 
 use crate::Error;
-use crate::profile::{Options, Profile};
+use crate::models::Listed;
+use crate::profile::Profile;
 
 /// How far to compress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,6 +42,55 @@ pub enum Window {
     Size(u64),
     /// The provider's limit as it is, in tokens.
     Limit(u64),
+}
+
+/// A limit, and who says so (SPEC 4.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct KnownLimit {
+    /// The largest prompt, in tokens.
+    pub limit: u64,
+    /// Who says so.
+    pub source: WindowSource,
+}
+
+/// Who says how large a prompt a provider takes, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WindowSource {
+    /// Whoever configured it or set a flag.
+    User,
+    /// The request itself, or a header with it.
+    Request,
+    /// The server, asked for it.
+    Probe,
+    /// The provider, when it refused a prompt.
+    Learned,
+    /// The model table, by the model's name; a guess.
+    Table,
+    /// Nobody; a guess by the API.
+    Default,
+}
+
+impl WindowSource {
+    /// Whether it is more than a guess: a guess is aimed at, and never enforced before the provider
+    /// refused a prompt.
+    pub fn is_stated(self) -> bool {
+        !matches!(self, Self::Table | Self::Default)
+    }
+}
+
+impl fmt::Display for WindowSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::User => "stated by the user",
+            Self::Request => "stated by the request",
+            Self::Probe => "told by the server",
+            Self::Learned => "learned from a refusal",
+            Self::Table => "guessed by the model table",
+            Self::Default => "guessed by the API",
+        })
+    }
 }
 
 /// What one conversation is held to.
@@ -80,6 +133,20 @@ pub(crate) struct Held {
 }
 
 impl Live {
+    fn of(known: KnownLimit) -> Self {
+        let stated = known.source.is_stated();
+        Self { limit: known.limit, stated, enforced: stated, budgeted: false }
+    }
+
+    /// A limit as it was recorded, and whether somebody stated it.
+    pub(crate) fn recorded(limit: u64, stated: bool) -> Self {
+        Self { limit, stated, enforced: stated, budgeted: false }
+    }
+
+    fn budgeted(most: u64) -> Self {
+        Self { limit: most, stated: true, enforced: true, budgeted: true }
+    }
+
     /// What the policies answered, made sound: nothing exceeds the limit, and a hard budget takes
     /// the place of what would be left free of it.
     pub(crate) fn held(&self, answered: &Budgets) -> Held {
@@ -122,15 +189,7 @@ impl Target {
     }
 
     /// The bounds for a thread with these sizes in tokens.
-    pub(crate) fn bounds(
-        self,
-        window: Window,
-        format: Format,
-        options: &Options,
-        thread: &Thread,
-        tokens: &Sizes<'_>,
-    ) -> Bounds {
-        let stated = window.stated(options);
+    pub(crate) fn bounds(self, known: KnownLimit, thread: &Thread, tokens: &Sizes<'_>) -> Bounds {
         let hard = match self {
             Target::Trigger => None,
             Target::Tokens(most) => Some(Budget { unit: Unit::Tokens, most }),
@@ -138,15 +197,14 @@ impl Target {
             Target::Bytes(most) => Some(Budget { unit: Unit::Bytes, most }),
             Target::Ratio(ratio) => Some(by_ratio(thread, tokens, ratio)),
         };
-        let limit = stated.unwrap_or_else(|| options.limit.guess(format));
         let Some(budget) = hard else {
-            let enforced = stated.is_some();
-            let live = Live { limit, stated: enforced, enforced, budgeted: false };
-            return Bounds { limit: Some(limit), budget: None, live, enforced };
+            let live = Live::of(known);
+            let (limit, enforced) = (Some(known.limit), live.enforced);
+            return Bounds { limit, budget: None, live, enforced };
         };
-        let most = if budget.unit == Unit::Tokens { budget.most } else { limit };
-        let live = Live { limit: most, stated: true, enforced: true, budgeted: true };
-        Bounds { limit: stated, budget: Some(budget), live, enforced: true }
+        let most = if budget.unit == Unit::Tokens { budget.most } else { known.limit };
+        let limit = known.source.is_stated().then_some(known.limit);
+        Bounds { limit, budget: Some(budget), live: Live::budgeted(most), enforced: true }
     }
 
     /// The bounds of a live conversation. A hard budget takes the place of the window; `by_ratio`
@@ -157,30 +215,32 @@ impl Target {
     /// [`Error::NotInTokens`] for a budget of characters or bytes.
     pub(crate) fn live(
         self,
-        window: Window,
-        format: Format,
-        options: &Options,
+        known: KnownLimit,
         by_ratio: impl FnOnce(f64) -> u64,
     ) -> Result<Live, Error> {
-        let stated = window.stated(options);
-        let hard = match self {
-            Target::Trigger => None,
-            Target::Tokens(most) => Some(most),
-            Target::Ratio(ratio) => Some(by_ratio(ratio)),
-            Target::Chars(_) => return Err(Error::NotInTokens { unit: Unit::Chars }),
-            Target::Bytes(_) => return Err(Error::NotInTokens { unit: Unit::Bytes }),
-        };
-        let stated = hard.or(stated);
-        let limit = stated.unwrap_or_else(|| options.limit.guess(format));
-        let is_stated = stated.is_some();
-        Ok(Live { limit, stated: is_stated, enforced: is_stated, budgeted: hard.is_some() })
+        match self {
+            Target::Trigger => Ok(Live::of(known)),
+            Target::Tokens(most) => Ok(Live::budgeted(most)),
+            Target::Ratio(ratio) => Ok(Live::budgeted(by_ratio(ratio))),
+            Target::Chars(_) => Err(Error::NotInTokens { unit: Unit::Chars }),
+            Target::Bytes(_) => Err(Error::NotInTokens { unit: Unit::Bytes }),
+        }
     }
 }
 
 impl Window {
     /// The limit that prompts in this format are held to under a profile, in tokens.
     pub fn limit(self, profile: &Profile, format: Format) -> u64 {
-        self.stated(&profile.options).unwrap_or_else(|| profile.options.limit.guess(format))
+        self.known(profile, format, None).limit
+    }
+
+    /// The same of prompts to a model, by the name that a request gives it, with who says so.
+    pub fn known(self, profile: &Profile, format: Format, model: Option<&str>) -> KnownLimit {
+        let model = profile.addressee(model);
+        match self.stated(profile, model) {
+            Some(limit) => KnownLimit { limit, source: WindowSource::User },
+            None => profile.guess(format, model),
+        }
     }
 
     /// The context size, where one was chosen.
@@ -192,11 +252,52 @@ impl Window {
     }
 
     /// The provider's limit, where somebody said what it is.
-    pub(crate) fn stated(self, options: &Options) -> Option<u64> {
+    fn stated(self, profile: &Profile, model: Option<&str>) -> Option<u64> {
         match self {
             Window::Guessed => None,
-            Window::Size(size) => Some(share(size, options.limit.size_share)),
+            Window::Size(size) => {
+                let listed = model.and_then(|model| profile.table.left_of(size, model));
+                Some(listed.unwrap_or_else(|| share(size, profile.options.limit.size_share)))
+            }
             Window::Limit(limit) => Some(limit),
+        }
+    }
+}
+
+impl Profile {
+    /// The model by whose entry in the model table windows go: the one that was asked for by name,
+    /// that tokens are counted as, or that a request names.
+    fn addressee<'a>(&'a self, of_request: Option<&'a str>) -> Option<&'a str> {
+        self.window_of.as_deref().or(self.model()).or(of_request)
+    }
+
+    /// What policies are told of the model that a request names.
+    pub(crate) fn facts(
+        &self,
+        of_request: Option<&str>,
+        window: Window,
+        live: &Live,
+    ) -> ModelFacts {
+        let entry = self.addressee(of_request).and_then(|model| self.table.of(model));
+        ModelFacts {
+            name: of_request.map(str::to_owned),
+            size: window.size(),
+            limit: live.limit,
+            stated: live.stated,
+            sizes: entry.map(Listed::sizes).unwrap_or_default(),
+            billions: entry.and_then(|entry| entry.billions),
+        }
+    }
+
+    /// The limit that is assumed for a model where nobody states one: a guess (SPEC 4.6).
+    fn guess(&self, format: Format, model: Option<&str>) -> KnownLimit {
+        let entry = model.and_then(|model| self.table.of(model)).filter(|entry| entry.is_fixed());
+        match entry {
+            Some(entry) => KnownLimit { limit: entry.window, source: WindowSource::Table },
+            None => {
+                let limit = self.options.limit.guess(format);
+                KnownLimit { limit, source: WindowSource::Default }
+            }
         }
     }
 }
@@ -234,7 +335,8 @@ mod tests {
         let thread = Thread::new(chat().assistant(&text).user("end").entries(), &[]);
         let gauge = Gauge { counter: &Words, unit: Unit::Tokens };
         let tokens = Sizes::of(thread.entries(), gauge, 0);
-        target.bounds(window, Format::OpenAi, &Profile::default().options, &thread, &tokens)
+        let known = window.known(&Profile::default(), Format::OpenAi, None);
+        target.bounds(known, &thread, &tokens)
     }
 
     fn check(window: Window, limit: u64) {
@@ -250,6 +352,25 @@ mod tests {
         }
         check(Window::Limit(1000), 1000);
         check(Window::Guessed, 128_000);
+    }
+
+    #[test]
+    fn a_model_that_is_listed_has_its_own_figures() {
+        let check = |window: Window, format, model, limit, source| {
+            let known = window.known(&Profile::default(), format, Some(model));
+            assert_eq!(known, KnownLimit { limit, source }, "{window:?} {model}");
+        };
+        let guessed = |format, model, limit, source| {
+            check(Window::Guessed, format, model, limit, source);
+        };
+        check(Window::Size(4096), Format::Ollama, "llama3.2:3b", 3482, WindowSource::User);
+        check(Window::Size(4096), Format::Ollama, "somebodys", 3481, WindowSource::User);
+        check(Window::Limit(4096), Format::Ollama, "llama3.2:3b", 4096, WindowSource::User);
+        guessed(Format::OpenAi, "gpt-4-0613", 8192, WindowSource::Table);
+        guessed(Format::OpenAi, "somebodys", 128_000, WindowSource::Default);
+        guessed(Format::Anthropic, "somebodys", 200_000, WindowSource::Default);
+        // What a model was trained for is not what its server makes room for.
+        guessed(Format::Ollama, "llama3.2:3b", 6800, WindowSource::Default);
     }
 
     #[test]

@@ -21,6 +21,12 @@ return {
     check(t, { limit = 200000 }, 5, "structured", 1500)
   end,
 
+  test_the_model_table_may_list_the_sizes = function(t)
+    local model = { size = 16384, limit = 16384, sizes = { 8192, 16384 } }
+    t.eq(t.hook("budgets", { model = model }, {}).class, 5)
+    t.eq(t.hook("budgets", { model = model }, { sizes = { 16384, 32768 } }).class, 1)
+  end,
+
   test_a_list_of_sizes_makes_classes_of_its_places = function(t)
     local options = { sizes = { 8192, 16384, 32768, 65536, 131072 } }
     for class, size in ipairs(options.sizes) do

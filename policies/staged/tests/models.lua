@@ -21,4 +21,14 @@ return {
     check(t, "claude", 7, 0.50)
     check(t, nil, 7, 0.50)
   end,
+
+  test_the_model_table_says_what_a_name_does_not = function(t)
+    local function billions(name, listed, stated)
+      local model = { name = name, billions = listed }
+      return trust.billions({ model = model, opt = { model_billions = stated or 0 } })
+    end
+    t.eq(billions("claude", 70), 70)
+    t.eq(billions("llama3.2:1b", 3), 1)
+    t.eq(billions("claude", 70, 30), 30)
+  end,
 }

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Archive, Memory, Sqlite, Store, StoreError};
+use epitome::{Archive, Config, Memory, Sqlite, Store, StoreError};
 use epitome_lab::{Candidates, Compared, Comparison, Setup, Skipped, Strategy, ab, given};
 use serde::Serialize;
 
@@ -76,13 +76,14 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let strategies = args.strategies()?;
+    let config = args.config.load(|sources| args.summarizers.set(sources))?;
+    let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {
         return Err(Fault::unreadable(format!("{}: no such file or folder", path.display())));
     }
     let comparison = Comparison {
         strategies,
-        setup: args.setup(),
+        setup: args.setup(&config)?,
         cut: args.cut,
         threads: None,
         max_input: args.max_input,
@@ -155,8 +156,7 @@ fn verdict(compared: &Compared) -> Result<(), Fault> {
 
 impl Args {
     /// The profiles in the order given, then the baselines.
-    fn strategies(&self) -> Result<Vec<Strategy>, Fault> {
-        let config = self.config.load(|sources| self.summarizers.set(sources))?;
+    fn strategies(&self, config: &Config) -> Result<Vec<Strategy>, Fault> {
         let mut out: Vec<Strategy> = Vec::new();
         for name in self.profiles.iter().map(String::as_str).chain(["truncate", "none"]) {
             if out.iter().any(|known| known.name() == name) {
@@ -170,15 +170,15 @@ impl Args {
         Ok(out)
     }
 
-    fn setup(&self) -> Setup {
-        Setup {
-            window: self.window.window(),
+    fn setup(&self, config: &Config) -> Result<Setup, Fault> {
+        Ok(Setup {
+            window: self.window.window(config.models()).map_err(Fault::usage)?,
             target: self.budget.target(),
             model: self.model.clone(),
             style: self.style.map(Into::into),
             keep_recent: self.keep_recent.map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
             ..Setup::default()
-        }
+        })
     }
 
     /// The files to look at; what an earlier comparison wrote among them is none of them.

@@ -21,6 +21,11 @@ table! {
         pub limit: u64,
         /// Whether somebody stated that; a guess is aimed at and never enforced.
         pub stated: bool,
+        /// The context sizes that it is offered in, the smallest first, where the model table lists
+        /// any.
+        pub sizes: Vec<u64>,
+        /// Its parameters in billions, where the model table says so.
+        pub billions: Option<f64>,
     }
 }
 

@@ -32,6 +32,9 @@ pub(crate) struct Settings {
     pub(crate) durability: DurabilityName,
     /// A price table of one's own, in TOML. A path is relative to the file that names it.
     pub(crate) prices: Option<PathBuf>,
+    /// A model table of one's own, in TOML: windows and sizes by the beginnings of models' names. A
+    /// path is relative to the file that names it.
+    pub(crate) models: Option<PathBuf>,
     /// A folder of policies, searched after the project's `.epitome/policies` and the user's own.
     /// A path is relative to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
@@ -89,6 +92,9 @@ pub(crate) struct Table {
     /// to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
     pub(crate) store: Option<PathBuf>,
+    /// The model whose window, by the model table, holds; `size` may choose one of its context
+    /// sizes.
+    pub(crate) window: Option<String>,
     /// The context size chosen, in tokens; the prompt may take a share of it. Either this or
     /// `limit`.
     #[schemars(range(min = 1))]

@@ -21,12 +21,21 @@ pub(crate) const PLUGINS: &str = ".epitome/plugins";
 /// # Errors
 ///
 /// When there is none, or it is no text.
-#[expect(clippy::disallowed_methods, reason = "the configuration is read here and nowhere else")]
 pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
+    read_as(path, "an epitome.toml", "--config")
+}
+
+/// The text of a file that is to be `what`, as `who` names one.
+///
+/// # Errors
+///
+/// As [`read`].
+#[expect(clippy::disallowed_methods, reason = "the configuration is read here and nowhere else")]
+pub(super) fn read_as(path: &Path, what: &str, who: &str) -> Result<String, ConfigError> {
     std::fs::read_to_string(path).map_err(|error| {
         let cause = match error.kind() {
-            ErrorKind::NotFound => "no such file; `--config` names an epitome.toml".to_owned(),
-            ErrorKind::IsADirectory => "is a folder; expected an epitome.toml".to_owned(),
+            ErrorKind::NotFound => format!("no such file; `{who}` names {what}"),
+            ErrorKind::IsADirectory => format!("is a folder; expected {what}"),
             ErrorKind::InvalidData => "is no text in UTF-8".to_owned(),
             ErrorKind::PermissionDenied => "permission denied".to_owned(),
             _ => error.to_string(),

@@ -21,7 +21,7 @@ use super::{ConfigError, Problem, plugins, proxy, summarizers};
 pub(crate) const BUILT_IN: &str = "built-in";
 
 /// Keys that hold paths, at the top and in a profile.
-const PATHS: [&str; 4] = ["store", "prices", "policies", "plugins"];
+const PATHS: [&str; 5] = ["store", "prices", "models", "policies", "plugins"];
 const PATHS_OF_PROFILE: [&str; 1] = ["store"];
 
 /// One layer.
@@ -213,15 +213,17 @@ fn refuse(breaches: Vec<Breach>, places: &Places) -> Result<(), ConfigError> {
 /// The profiles of a layer that state their window twice.
 fn two_windows(says: &Dict) -> Vec<Breach> {
     let profiles = says.get("profile").and_then(Value::as_dict);
-    let both = profiles.into_iter().flatten().filter(|(_, profile)| {
-        let has = |key| profile.find_ref(key).is_some();
-        has("size") && has("limit")
-    });
-    let breach = |(name, _): (&String, _)| Breach {
-        path: vec!["profile".to_owned(), name.clone(), "limit".to_owned()],
-        what: format!("`profile.{name}` states both `size` and `limit`; expected one of them"),
+    let breach = |(name, profile): (&String, &Value)| {
+        profile.find_ref("limit")?;
+        let other = ["size", "window"].into_iter().find(|key| profile.find_ref(key).is_some())?;
+        Some(Breach {
+            path: vec!["profile".to_owned(), name.clone(), "limit".to_owned()],
+            what: format!(
+                "`profile.{name}` states both `{other}` and `limit`; expected one of them"
+            ),
+        })
     };
-    both.map(breach).collect()
+    profiles.into_iter().flatten().filter_map(breach).collect()
 }
 
 /// The keys that a variable names. Profiles are known by their names without regard to case, with

@@ -30,6 +30,7 @@ mod files;
 mod find;
 mod folders;
 mod layer;
+mod models;
 mod plugins;
 mod profiles;
 mod proxy;
@@ -54,6 +55,7 @@ use serde_json::Value as Json;
 use self::check::Schema;
 use self::declared::Settings;
 use self::layer::{BUILT_IN, Layer, Part};
+use crate::models::ModelTable;
 use crate::plugins::Shelves as PluginShelves;
 use crate::policies::Shelves;
 use crate::profile::{Profile, SHIPPED};
@@ -81,6 +83,7 @@ pub struct Config {
     of_profile: Layer,
     whole: Figment,
     settings: Settings,
+    models: ModelTable,
     shelves: Shelves,
     plugin_shelves: PluginShelves,
     /// Where it is recorded which policies of others may run.
@@ -153,7 +156,7 @@ impl Config {
             says.remove("profile");
             whole = whole.merge(Part { says, places: layer.places.clone(), below: Vec::new() });
         }
-        let settings = whole.extract().map_err(unreadable)?;
+        let settings: Settings = whole.extract().map_err(unreadable)?;
         let of_profile = Layer::flags(&flags, true);
         let read = files.into_iter().map(|file| file.path).collect();
         let mut config = Self {
@@ -161,6 +164,7 @@ impl Config {
             flags: flags_of_all,
             of_profile,
             whole,
+            models: models::table(settings.models.as_deref())?,
             settings,
             shelves,
             plugin_shelves,
@@ -231,6 +235,12 @@ impl Config {
     /// The price table that is read before the shipped one.
     pub fn prices(&self) -> Option<&Path> {
         self.settings.prices.as_deref()
+    }
+
+    /// What is known of models by their names: the shipped table, with the one that `models` names
+    /// before it.
+    pub fn models(&self) -> &ModelTable {
+        &self.models
     }
 
     /// The record of the folders that the user trusts; `None` where nobody said where it is.

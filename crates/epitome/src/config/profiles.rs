@@ -8,7 +8,7 @@ use figment::Figment;
 
 use super::declared::{CounterName, Table};
 use super::layer::{BUILT_IN, Layer, Part};
-use super::{Config, ConfigError, Problem, check, error, unreadable};
+use super::{Config, ConfigError, Problem, check, error, models, unreadable};
 use crate::models::Models;
 use crate::policies::{DEFAULT, Link, Policies};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
@@ -18,8 +18,8 @@ use crate::target::Window;
 /// The profile that others inherit from, unless they say otherwise.
 const ROOT: &str = "default";
 
-/// The two ways to state how large a prompt may be; the later takes the place of the other.
-const WINDOW: [&str; 2] = ["size", "limit"];
+/// The ways to state how large a prompt may be; the later takes the place of all others.
+const WINDOW: [&str; 3] = ["size", "limit", models::WINDOW];
 
 impl Config {
     /// A profile by its name.
@@ -45,6 +45,7 @@ impl Config {
             mode,
             model,
             counter,
+            window,
             size,
             limit,
             options,
@@ -59,7 +60,11 @@ impl Config {
             let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
             Problem::new(place, format!("profile `{name}`: {error}"))
         })?;
-        let size = size.map(Window::Size);
+        let stated = match (&window, size, limit) {
+            (Some(name), size, _) => self.window_of(figment, name, size)?,
+            (None, Some(size), _) => Window::Size(size),
+            (None, None, limit) => limit.map(Window::Limit).unwrap_or_default(),
+        };
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
         let plugins = self.plugins_of(figment, digests, digest_tools, &chain)?;
@@ -72,7 +77,9 @@ impl Config {
             mode,
             model,
             counter: counter.map(CounterName::vocabulary),
-            window: size.or(limit.map(Window::Limit)).unwrap_or_default(),
+            window: stated,
+            window_of: window,
+            table: self.models.clone(),
             store: self.store_of(&self.way(name)?).map(|(path, _)| path),
             policies,
             plugins,

@@ -215,7 +215,7 @@ fn unknown_keys_are_named_with_the_nearest() {
     refused(
         "[profile.team]\nflavour = []",
         "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, \
-         `policies`, `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `size`, \
+         `policies`, `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, `size`, \
          `limit`, `options`",
     );
     refused(
@@ -250,7 +250,7 @@ fn wrong_values_are_named_with_what_was_expected() {
     refused(
         "profile.team = 1",
         "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, \
-         `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `size`, \
+         `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, `size`, \
          `limit`, `options`",
     );
     refused("profile = 1", "epitome.toml:1: `profile` is 1; expected a table for each name");

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use epitome_count::for_model;
 use epitome_kernel::Counter;
 use epitome_types::hook::{
-    BudgetsJob, Common, Done, ModelFacts, Past, Savings, Smaller, Status, StatusJob, Tokens,
+    BudgetsJob, Common, Done, Past, Savings, Smaller, Status, StatusJob, Tokens,
 };
 use epitome_types::{Body, Call, Entry, Epoch, How, Op, Role};
 
 use super::{History, Keeper};
+use crate::target::Live;
 use crate::{Compressor, Error};
 
 /// So many of the newest things that made the prompt smaller are told.
@@ -66,15 +67,11 @@ impl Keeper {
         });
         let (total, checkpoints) = (info.tokens[1], sizes.sum());
         let conversation = total.saturating_sub(system + checkpoints);
+        let recorded = Live::recorded(info.limit, self.profile.window().size().is_some());
         Common {
             session: info.name.clone(),
             mode: self.profile.mode().map(str::to_owned),
-            model: ModelFacts {
-                name: info.model.clone(),
-                size: self.profile.window().size(),
-                limit: info.limit,
-                stated: self.profile.window().size().is_some(),
-            },
+            model: self.profile.facts(info.model.as_deref(), self.profile.window(), &recorded),
             tokens: Tokens { total, system, tools: 0, checkpoints, conversation },
             compressions: history.compressions(),
             confidence: history.in_force().map_or(1.0, |epoch| epoch.confidence),

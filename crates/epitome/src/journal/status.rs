@@ -120,7 +120,7 @@ impl Profile {
 
     /// The limit that it states, or else assumes, in tokens.
     pub(crate) fn limit(&self, format: Format) -> u64 {
-        self.window.stated(&self.options).unwrap_or_else(|| self.guessed_limit(format))
+        self.window.limit(self, format)
     }
 }
 

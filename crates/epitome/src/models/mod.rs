@@ -3,6 +3,8 @@
 //! Invariant: a model is asked only where the user named it (never a project), at the one address
 //! that the name leads to. Named by the configuration, connected by hosts.
 
+mod table;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use epitome_kernel::Model;
 use epitome_model::{Client, Endpoint, EndpointError, ModelSpec, SpecError, Transport};
 
 use crate::profile::Profile;
+pub(crate) use table::Listed;
+pub use table::{ModelTable, ModelTableError, NotListed};
 
 /// The one who needs no model, as it is named.
 const EXTRACTIVE: &str = "extractive";

@@ -19,7 +19,7 @@ use epitome_types::{ContentId, Stand};
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions, Summaries};
 use crate::config::{Config, ConfigError, Problem, Sources};
-use crate::models::{Models, Scribe};
+use crate::models::{ModelTable, Models, Scribe};
 use crate::plugins::{PluginRef, Plugins};
 use crate::policies::{Link, Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
@@ -56,6 +56,9 @@ pub struct Profile {
     pub(crate) model: Option<String>,
     pub(crate) counter: Option<Vocabulary>,
     pub(crate) window: Window,
+    /// The model whose window it is, where it was asked for by name.
+    pub(crate) window_of: Option<String>,
+    pub(crate) table: ModelTable,
     pub(crate) store: Option<PathBuf>,
     pub(crate) policies: Policies,
     pub(crate) plugins: Plugins,

@@ -5,7 +5,7 @@
 //! by the turn, read by each of its steps.
 
 use epitome_kernel::{InForce, Lineage, View, identity};
-use epitome_types::hook::{Common, ModelFacts};
+use epitome_types::hook::Common;
 use epitome_types::{Breakdown, EntryKey};
 
 use super::memory::Standing;
@@ -15,9 +15,10 @@ use super::system::{Assembled, Mandate};
 use super::tail::Tail;
 use super::tally::{Tally, intent};
 use crate::Error;
+use crate::builder::Builder;
 use crate::facts;
 use crate::planning::Known;
-use crate::target::{Live, Window};
+use crate::target::Live;
 
 /// A request, as far as it is known before anything is done to it.
 #[derive(Clone)]
@@ -124,21 +125,16 @@ impl Ground<'_, '_> {
     }
 
     /// What every job says.
-    pub(crate) fn common(&self, window: Window, mode: Option<&str>, workspace: bool) -> Common {
+    pub(crate) fn common(&self, settings: &Builder, workspace: bool) -> Common {
         let head = self.incoming.chains.last().copied().unwrap_or_default();
         let mut seed = [0; 8];
         seed.copy_from_slice(&head.0[..8]);
         let [_, sent] = self.by();
         Common {
             session: self.name.to_owned(),
-            mode: mode.map(str::to_owned),
+            mode: settings.mode.clone(),
             class: None,
-            model: ModelFacts {
-                name: self.source.model().map(str::to_owned),
-                size: window.size(),
-                limit: self.live.limit,
-                stated: self.live.stated,
-            },
+            model: settings.profile.facts(self.source.model(), settings.window, self.live),
             tokens: facts::sizes(&sent),
             compressions: self.standing.compressions,
             confidence: self.standing.confidence,

@@ -56,7 +56,7 @@ impl Session {
     /// What every job says.
     pub(crate) fn common(&self, ground: &Ground<'_, '_>) -> Common {
         let workspace = self.back() == Back::File;
-        ground.common(self.settings.window, self.settings.mode.as_deref(), workspace)
+        ground.common(&self.settings, workspace)
     }
 
     /// The bounds of the prompt, as the policies say.

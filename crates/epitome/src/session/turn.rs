@@ -30,7 +30,7 @@ use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
 use crate::request::Request;
-use crate::target::{Live, Target, Window};
+use crate::target::{KnownLimit, Live, Target, Window, WindowSource};
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -348,13 +348,13 @@ impl Session {
         told: Option<Window>,
         tail: &Tail<'_>,
     ) -> Result<Live, Error> {
-        let options = &self.settings.profile.options;
-        let window = match self.settings.window {
-            Window::Guessed => told.unwrap_or_default(),
-            stated => stated,
+        let known = match (self.settings.limit(source.format, source.model()), told) {
+            (known, _) if known.source == WindowSource::User => known,
+            (_, Some(Window::Limit(limit))) => KnownLimit { limit, source: WindowSource::Request },
+            (guess, _) => guess,
         };
         let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
-        let live = self.settings.target.live(window, source.format, options, by_ratio)?;
+        let live = self.settings.target.live(known, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))
     }
 }
