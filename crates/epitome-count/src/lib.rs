@@ -15,6 +15,7 @@
 //! ```
 
 mod cached;
+mod calibration;
 mod class;
 mod counter;
 mod hash;
@@ -29,6 +30,7 @@ mod tokenizer;
 mod tools;
 
 pub use cached::Cached;
+pub use calibration::{Calibration, Factor};
 pub use counter::{Estimate, ModelCounter, VocabularyCounter};
 pub use image::ImagePrice;
 pub use model::for_model;
