@@ -16,9 +16,11 @@ use super::{Said, Writer, covered};
 /// The name under which a model is asked for a summary.
 const ASKED: &str = "summary";
 /// How often what was written of pieces is summed up again, where it is still too much.
-const LAYERS: u32 = 3;
+const LAYERS: u32 = 5;
 /// Fewer tokens of messages are no piece: so small a window is of no use.
 const LEAST: u64 = 64;
+/// What a fact in a list takes beside its text, in tokens.
+const BULLET: u64 = 3;
 
 /// There is no answer.
 pub(super) struct Missed {
@@ -100,30 +102,46 @@ impl Writer<'_> {
         answer: u64,
         window: Option<u64>,
     ) -> Result<String, Missed> {
-        let frame = Question::about(prompt, "", must_keep).aloud();
-        let frame = job.measure.size(&frame) + answer;
-        let room = window.map_or(u64::MAX, |window| window.saturating_sub(frame));
+        let conversation = messages.join(BETWEEN);
+        let question = Question::about(prompt, &conversation, must_keep);
+        let Some(window) = window.filter(|window| question.size(job.measure) + answer > *window)
+        else {
+            return self.asked(question, answer).await;
+        };
+        let least = Facts::default();
+        let frame = Question::about(prompt, "", &least).size(job.measure);
+        // Half of what is left is for messages, a quarter each for facts and for the answer.
+        let room = window.saturating_sub(frame) / 2;
         if room < LEAST {
-            let window = window.unwrap_or_default();
-            let why = format!("a window of {window} tokens is too small for the question");
+            let why = format!("its window of {window} tokens has no room for the question");
             return Err(Missed {
                 why: format!("`{}`: {why}", self.model.name()),
                 lack: Lack::Other,
             });
         }
+        let about = |prompt: &Prompt, messages: &str, facts: Facts| {
+            let mut left = room / 2;
+            let facts = facts.filter(|fact| {
+                let size = job.measure.size(fact) + BULLET;
+                let fits = size <= left;
+                left -= if fits { size } else { 0 };
+                fits
+            });
+            Question::about(prompt, messages, &facts)
+        };
         let mut messages = messages.to_vec();
         for _ in 0..LAYERS {
             let pieces = pieces(&messages, room, job.measure);
-            if let [_] | [] = &pieces[..] {
-                let all = pieces.concat();
-                return self.asked(Question::about(prompt, &all, must_keep), answer).await;
+            if let [all] = &pieces[..] {
+                let question = about(prompt, all, must_keep.clone());
+                return self.asked(question, answer.min(room / 2)).await;
             }
-            // Together they leave room for the question that sums them up.
-            let share = (room / 2 / pieces.len() as u64).max(LEAST).min(answer);
+            // Together they are one piece, if they keep to it.
+            let share = (room / pieces.len() as u64).max(LEAST).min(room / 2).min(answer);
+            let part = Prompt { sections: None, ..prompt.clone() };
             let asked = pieces.iter().map(|piece| {
                 let facts = must_keep.clone().filter(|fact| piece.contains(fact));
-                let part = Prompt { sections: None, ..prompt.clone() };
-                self.asked(Question::about(&part, piece, &facts), share)
+                self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
             let written = stream::iter(asked).buffered(self.terms.at_once.max(1));

@@ -90,11 +90,8 @@ mod tests {
         check(&[], 10, &[]);
         check(&["user: hi", "tool: ok"], 10, &["user: hi\n\ntool: ok"]);
         check(&["user: hi", "tool: ok"], 5, &["user: hi", "tool: ok"]);
-        check(
-            &["one line\nanother line\na third"],
-            6,
-            &["one line\n", "another line\n", "a third"],
-        );
+        let lines = "first line is here\nsecond line is here";
+        check(&[lines], 6, &["first line is here\n", "second line is here"]);
         check(&["abcdefghijkl"], 2, &["abcd", "efgh", "ijkl"]);
     }
 

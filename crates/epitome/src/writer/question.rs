@@ -3,6 +3,7 @@
 //! Invariant: what is filled in is not looked at again. Made by the writer.
 
 use epitome_extract::Facts;
+use epitome_kernel::Measure;
 use epitome_types::hook::Prompt;
 use epitome_types::{Entry, Role};
 
@@ -32,6 +33,11 @@ impl Question {
             user = format!("{user}\n\n{conversation}");
         }
         Self { system: prompt.system.as_ref().map(|system| fill(system, &values)), user }
+    }
+
+    /// Its size.
+    pub(super) fn size(&self, measure: &dyn Measure) -> u64 {
+        measure.size(&self.user) + self.system.as_deref().map_or(0, |system| measure.size(system))
     }
 
     /// The same as one text, for a conversation that it is added to: its system prompt is its own.
