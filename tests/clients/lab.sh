@@ -21,6 +21,13 @@ agents() { # those that attach the levers
   node_package @openai/codex 0.169.0 codex
 }
 
+sdks() { # what providers publish for Python
+  [ -x "$LAB/venv/bin/python" ] && return
+  echo "installing anthropic, openai, ollama ..." >&2
+  python3 -m venv "$LAB/venv"
+  "$LAB/venv/bin/pip" install -q anthropic openai ollama
+}
+
 build() {
   cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-upstream
   [ -n "${EPITOME:-}" ] || cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-cli

@@ -38,8 +38,8 @@ impl Fault {
     }
 
     /// What ends a stream that cannot be finished; `inside` says that a line or event is still open
-    /// (hazard 30).
-    pub(crate) fn last_words(&self, dialect: Dialect, inside: bool) -> Bytes {
+    /// (hazard 30), `id` which answer it is: clients of Responses take no end of another one.
+    pub(crate) fn last_words(&self, dialect: Dialect, inside: bool, id: Option<&str>) -> Bytes {
         let body = self.body(dialect);
         let body = String::from_utf8_lossy(&body);
         let words = match dialect {
@@ -47,7 +47,11 @@ impl Fault {
             Dialect::Chat => format!("data: {body}\n\n"),
             Dialect::Responses => {
                 let error = json!({"code": "server_error", "message": self.message});
-                let response = json!({"object": "response", "status": "failed", "error": error});
+                let mut response =
+                    json!({"object": "response", "status": "failed", "error": error});
+                if let Some(id) = id {
+                    response["id"] = id.into();
+                }
                 let event = json!({"type": "response.failed", "response": response});
                 format!("event: response.failed\ndata: {event}\n\n")
             }
@@ -219,7 +223,8 @@ mod tests {
     fn a_stream_ends_with_an_event_of_its_protocol() {
         let fault = Fault::new(StatusCode::BAD_GATEWAY, "gone");
         let words = ALL
-            .map(|dialect| String::from_utf8(fault.last_words(dialect, false).to_vec()).unwrap());
+            .map(|dialect| fault.last_words(dialect, false, None).to_vec())
+            .map(|words| String::from_utf8(words).unwrap());
         assert_eq!(
             words,
             [
@@ -229,9 +234,11 @@ mod tests {
                 "{\"error\":\"gone\"}\n",
             ]
         );
-        let inside = |dialect| fault.last_words(dialect, true);
+        let inside = |dialect| fault.last_words(dialect, true, Some("resp_1"));
         assert!(inside(Dialect::Messages).starts_with(b"\n\nevent"));
         assert!(inside(Dialect::Ollama).starts_with(b"\n{"));
+        let failed = String::from_utf8(inside(Dialect::Responses).to_vec()).unwrap();
+        assert!(failed.contains(r#""id":"resp_1""#), "{failed}");
     }
 
     #[test]

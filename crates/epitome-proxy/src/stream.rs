@@ -18,6 +18,9 @@ use crate::fault::Fault;
 use crate::route::Dialect;
 use crate::upstream::innermost;
 
+/// So many bytes of an answer tell which one it is.
+const OPENING: usize = 512;
+
 /// What a client is sent.
 pub(crate) enum Outflow {
     /// All of it, until it is handed over.
@@ -57,6 +60,8 @@ struct Words {
     upstream: String,
     /// The last two bytes that were passed on.
     last: [u8; 2],
+    /// How the answer began, where its end must say which one it is.
+    opening: Vec<u8>,
 }
 
 impl Relay {
@@ -77,7 +82,8 @@ impl Relay {
         let is_stream =
             kind.starts_with(b"text/event-stream") || kind.starts_with(b"application/x-ndjson");
         let can_end = is_stream && !headers.contains_key(CONTENT_LENGTH);
-        let words = can_end.then_some(Words { dialect, upstream, last: *b"\n\n" });
+        let words = Words { dialect, upstream, last: *b"\n\n", opening: Vec::new() };
+        let words = can_end.then_some(words);
         let mut relay = Self::new(from);
         (relay.words, relay.listener) = (words, Some(listener));
         relay
@@ -94,9 +100,7 @@ impl Relay {
             listener.heard(&bytes);
         }
         if let Some(words) = &mut self.words {
-            for byte in bytes.iter().rev().take(2).rev() {
-                words.last = [words.last[1], *byte];
-            }
+            words.hear(&bytes);
         }
         // Where the length is known, the server does not come back for the end.
         if self.before.is_empty() && self.from.is_end_stream() {
@@ -118,6 +122,16 @@ impl Relay {
 }
 
 impl Words {
+    fn hear(&mut self, bytes: &Bytes) {
+        for byte in bytes.iter().rev().take(2).rev() {
+            self.last = [self.last[1], *byte];
+        }
+        if self.dialect == Dialect::Responses {
+            let room = OPENING - self.opening.len();
+            self.opening.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        }
+    }
+
     fn spoken(&self, error: &hyper::Error) -> Bytes {
         let message = format!(
             "the upstream {} broke off its answer: {}; what came before is all there is, send the \
@@ -129,8 +143,15 @@ impl Words {
             Dialect::Ollama => self.last[1] != b'\n',
             _ => self.last != *b"\n\n",
         };
-        Fault::new(StatusCode::BAD_GATEWAY, message).last_words(self.dialect, inside)
+        let id = named(&self.opening);
+        Fault::new(StatusCode::BAD_GATEWAY, message).last_words(self.dialect, inside, id)
     }
+}
+
+/// The id that an answer gives itself in its first event.
+fn named(opening: &[u8]) -> Option<&str> {
+    let (_, after) = str::from_utf8(opening).ok()?.split_once("\"id\":")?;
+    after.trim_start().strip_prefix('"')?.split_once('"').map(|(id, _)| id)
 }
 
 impl Drop for Relay {
@@ -197,5 +218,20 @@ impl Body for Outflow {
             }
             Outflow::Relayed(_) => SizeHint::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_known_by_its_first_event() {
+        let check = |opening: &str, id| assert_eq!(named(opening.as_bytes()), id, "{opening}");
+        let first = r#"data: {"type":"response.created","response":{"id":"resp_1","object""#;
+        check(first, Some("resp_1"));
+        check(&first.replace(":\"resp", ": \"resp"), Some("resp_1"));
+        check(&first[..first.len() - 12], None);
+        check("", None);
     }
 }

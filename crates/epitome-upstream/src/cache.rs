@@ -40,6 +40,14 @@ impl Usage {
     pub fn cost(&self) -> u64 {
         self.uncached * 100 + self.written * 125 + self.read * 10
     }
+
+    /// The same of a prompt of which the provider reads so many tokens.
+    pub(crate) fn at_most(self, limit: u64) -> Self {
+        let read = self.read.min(limit);
+        let written = self.written.min(limit - read);
+        let uncached = self.uncached.min(limit - read - written);
+        Self { uncached, written, read, ..self }
+    }
 }
 
 /// One piece of a prompt that can be cached.

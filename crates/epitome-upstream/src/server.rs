@@ -177,6 +177,8 @@ async fn prompt(
             Api::Responses => inner.cache.unmarked(&asked.body, "input"),
             Api::Chat | Api::Ollama => inner.cache.unmarked(&asked.body, "messages"),
         };
+        // Of what it cut it reads no more, and reports no more.
+        let usage = script.limit.map_or(usage, |limit| usage.at_most(limit));
         let reply =
             reply::write(api, script, &asked.body, &asked.text, (asked.number, asked.place), usage);
         reply::remember(api, &reply, &mut inner.memory);
@@ -299,6 +301,7 @@ fn other(state: &Arc<State>, asked: Asked) -> Response<Steps> {
         path if path.ends_with("/models") && get => {
             json!({"object": "list", "data": [model], "has_more": false})
         }
+        path if path.ends_with("/models/mock-1") && get => model,
         path if path.ends_with("/api/tags") && get => json!({"models": [tag]}),
         path if path.ends_with("/api/version") && get => json!({"version": "0.12.0"}),
         path if path.ends_with("/api/show") => {

@@ -50,6 +50,8 @@ fn what_providers_refuse_is_refused_in_their_words() {
     assert!(answer.contains("maximum context length is 10 tokens"), "{answer}");
     let too_long: Vec<bool> = upstream.prompts().iter().map(|it| it.too_long).collect();
     assert_eq!(too_long, [false, true]);
+    let answer = ask(&upstream, "POST", "/api/chat", &prompt(false));
+    assert!(answer.contains("\"prompt_eval_count\":10,"), "{answer}");
 }
 
 #[test]
@@ -84,13 +86,14 @@ fn scripts_drive_it_over_http() {
     assert!(answer.contains("200"), "{answer}");
     assert!(ask(&upstream, "POST", "/__script", r#"{"fault":1}"#).contains("400"));
     assert!(ask(&upstream, "POST", "/api/chat", &prompt(false)).contains("529"));
+    assert!(ask(&upstream, "GET", "/v1/models/mock-1", "").contains(r#"id":"mock-1"#));
     assert!(ask(&upstream, "PATCH", "/any/thing?x=1", "body").ends_with("body"));
     let log = ask(&upstream, "GET", "/__log", "");
     let lines: Vec<Value> =
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(lines.len(), 2);
+    assert_eq!(lines.len(), 3);
     assert_eq!((&lines[0]["status"], &lines[0]["fault"]), (&json!(529), &json!("status 529")));
-    assert_eq!(lines[1]["path"], "/any/thing?x=1");
+    assert_eq!(lines[2]["path"], "/any/thing?x=1");
     ask(&upstream, "DELETE", "/__log", "");
     assert!(upstream.records().is_empty());
 }
