@@ -269,6 +269,23 @@ pub trait Journal: Send + Sync {
         memos: &BTreeMap<String, String>,
     ) -> Result<(), StoreError>;
 
+    /// What was learned in a scope of models and their providers, as JSON by what it is about;
+    /// empty where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError>;
+
+    /// Records what was learned about something, in the place of what was learned of it before. No
+    /// session is needed, and none takes it along when it goes. It leaves [`Journal::seen`] as it
+    /// is: a lesson changes what prompts are held to, and none that was made.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError>;
+
     /// Records acts of a session behind those that it has: all of them or none.
     ///
     /// # Errors

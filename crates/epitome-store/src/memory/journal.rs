@@ -131,6 +131,15 @@ impl Journal for Memory {
         })
     }
 
+    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        Ok(self.read(scope, |shelf| shelf.lessons.clone()))
+    }
+
+    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError> {
+        self.write(scope, |shelf| shelf.lessons.insert(about.to_owned(), lesson.to_owned()));
+        Ok(())
+    }
+
     fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
             let id = shelf.named(name)?;

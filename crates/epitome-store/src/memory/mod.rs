@@ -41,6 +41,7 @@ struct Shelf {
     /// In the order in which they came.
     answers: Vec<Answer>,
     erased: FxHashSet<EntryKey>,
+    lessons: BTreeMap<String, String>,
     seen: u64,
     used: u64,
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::crowd::{Record, What};
 use super::fail::Fail;
 use super::ledger::Ledger;
-use super::{Sqlite, act, answer, epoch, mark, memo, session, shelf, tree};
+use super::{Sqlite, act, answer, epoch, lesson, mark, memo, session, shelf, tree};
 use crate::batch;
 
 impl Journal for Sqlite {
@@ -136,6 +136,19 @@ impl Journal for Sqlite {
         self.record(scope, |connection, ledger| {
             let (session, _) = session::named(connection, Some(ledger.scope), name)?;
             Ok(memo::replace(connection, ledger, session, memos)?)
+        })
+    }
+
+    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => Ok(lesson::all(connection, scope)?),
+            None => Ok(BTreeMap::new()),
+        })
+    }
+
+    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            Ok(lesson::replace(connection, ledger, about, lesson)?)
         })
     }
 

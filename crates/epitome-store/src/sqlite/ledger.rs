@@ -82,11 +82,12 @@ pub(crate) const ANSWER: Table = table!(
 );
 
 pub(crate) const ACT: Table = table!("act", "session, act", "?2, ?3");
+pub(crate) const LESSON: Table = table!("lesson", "about, lesson", "?2, ?3");
 
 /// All of them.
-pub(crate) const TABLES: [&Table; 15] = [
+pub(crate) const TABLES: [&Table; 16] = [
     &BLOB, &HELD, &RAW, &PASSAGE, &BRANCH, &MESSAGE, &SESSION, &REWRITE, &EPOCH, &MARK, &SNAPSHOT,
-    &ERASED, &MEMO, &ANSWER, &ACT,
+    &ERASED, &MEMO, &ANSWER, &ACT, &LESSON,
 ];
 
 /// What a scope holds, in two numbers, and how often it was written.

@@ -16,6 +16,7 @@ mod file;
 mod fulltext;
 mod journal;
 mod ledger;
+mod lesson;
 mod mark;
 mod memo;
 mod moment;

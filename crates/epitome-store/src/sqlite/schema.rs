@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4570_6974;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -240,6 +240,13 @@ const MIGRATIONS: [&str; 5] = [
     ) STRICT;
     CREATE INDEX act_session ON act (scope, session);
     ALTER TABLE epoch ADD COLUMN must_keep TEXT;",
+    // What was learned of models and their providers, as JSON.
+    "CREATE TABLE lesson (
+        scope INTEGER NOT NULL,
+        about TEXT NOT NULL,
+        lesson TEXT NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX lesson_about ON lesson (scope, about);",
 ];
 
 /// The version that gave scopes a ledger.

@@ -45,6 +45,7 @@ fn filled() -> (TempDir, PathBuf) {
     store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
     store.act(SCOPE, "one", &acts()).unwrap();
     store.act(SCOPE, "two", &acts()[..1]).unwrap();
+    store.learn(SCOPE, "a model", r#"{"limit":7}"#).unwrap();
     store.answered(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
     store.answered(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
     drop(store);
@@ -69,6 +70,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.unindexed(SCOPE, 99)?),
         format!("{:?}", store.rent(SCOPE, "one")?),
         format!("{:?}", store.memos(SCOPE, "one")?),
+        format!("{:?}", store.lessons(SCOPE)?),
         format!("{:?}", store.acts(SCOPE, "one")?),
         format!("{:?}", store.acts(SCOPE, "two")?),
         format!("{:?}", store.answer(SCOPE, "one")?),
@@ -203,6 +205,8 @@ fn losses_are_named() {
         ("UPDATE scope SET seen = 77", "the records are not those that were written"),
         ("DELETE FROM snapshot", "the records are not those that were written"),
         ("DELETE FROM memo WHERE policy = 'other'", "the records are not those that were written"),
+        ("UPDATE lesson SET lesson = '{}'", "the records are not those that were written"),
+        ("DELETE FROM lesson", "the records are not those that were written"),
         ("UPDATE memo SET memo = '{}'", "the records are not those that were written"),
         ("DELETE FROM answer WHERE session = 2", "the records are not those that were written"),
         ("UPDATE answer SET output = 7", "the records are not those that were written"),

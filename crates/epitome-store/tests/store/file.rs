@@ -205,8 +205,11 @@ fn take_back(path: &Path, version: u32) {
             raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
         }
     };
-    drop_tables(&["act"]);
-    raw.execute_batch("ALTER TABLE epoch DROP COLUMN must_keep").unwrap();
+    drop_tables(&["lesson"]);
+    if version < 5 {
+        drop_tables(&["act"]);
+        raw.execute_batch("ALTER TABLE epoch DROP COLUMN must_keep").unwrap();
+    }
     if version < 4 {
         drop_tables(&["answer"]);
     }
@@ -228,7 +231,7 @@ fn take_back(path: &Path, version: u32) {
 
 #[test]
 fn an_older_store_becomes_a_journal() {
-    for version in [1, 2, 3, 4] {
+    for version in [1, 2, 3, 4, 5] {
         let (_folder, path) = place();
         let store = Sqlite::open(&path).unwrap();
         store.keep("a", &one("the lighthouse")).unwrap();
@@ -240,6 +243,7 @@ fn an_older_store_becomes_a_journal() {
         store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
         store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
         store.act(SCOPE, "one", &acts()).unwrap();
+        store.learn(SCOPE, "a model", "{}").unwrap();
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 2, "{version}");
         assert_eq!(store.verify(false).unwrap(), [], "{version}");

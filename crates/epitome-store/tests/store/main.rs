@@ -18,5 +18,6 @@ mod file;
 mod journal;
 #[cfg(test)]
 mod laws;
+mod lesson;
 #[cfg(test)]
 mod talk;

@@ -1,0 +1,47 @@
+//! What every journal must do with lessons: keep the newest of each thing, apart from sessions.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::Journal;
+use epitome_store::Sqlite;
+
+use crate::common::each_archive;
+use crate::talk::{SCOPE, say};
+
+fn lessons(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(about, lesson)| ((*about).to_owned(), (*lesson).to_owned())).collect()
+}
+
+#[test]
+fn the_newest_lesson_about_a_thing_is_kept() {
+    each_archive(|store| {
+        assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[]));
+        for (about, lesson) in [("one", "1"), ("two", "2"), ("one", "3"), ("one", "3")] {
+            store.learn(SCOPE, about, lesson).unwrap();
+        }
+        assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "3"), ("two", "2")]));
+        assert_eq!(store.lessons("elsewhere").unwrap(), lessons(&[]));
+        assert_eq!(store.seen(SCOPE).unwrap(), 0, "no prompt that was made changes by it");
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+#[test]
+fn lessons_are_no_sessions() {
+    each_archive(|store| {
+        store.learn(SCOPE, "one", "1").unwrap();
+        say(store, "a session", &[], &["a"]);
+        store.delete(SCOPE, "a session").unwrap();
+        assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "1")]));
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+#[test]
+fn lessons_outlive_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    Sqlite::open(&path).unwrap().learn(SCOPE, "one", "1").unwrap();
+    let store = Sqlite::open(&path).unwrap();
+    assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "1")]));
+}
