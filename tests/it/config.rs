@@ -262,7 +262,18 @@ fn the_schema_is_printed() {
     let keys: Vec<_> = keys.map(String::as_str).collect();
     assert_eq!(
         keys,
-        ["default_profile", "store", "durability", "prices", "policies", "proxy", "profile"]
+        [
+            "default_profile",
+            "store",
+            "durability",
+            "prices",
+            "models",
+            "policies",
+            "plugins",
+            "grants",
+            "proxy",
+            "profile"
+        ]
     );
     let soft = &schema["$defs"]["Trigger"]["properties"]["soft"];
     assert_eq!((&soft["minimum"], &soft["maximum"]), (&0.0.into(), &1.0.into()));

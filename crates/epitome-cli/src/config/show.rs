@@ -105,9 +105,13 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
     files::to_stdout(|out| {
         let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
         writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
-        for (what, asked) in [("policies", &shown.policies), ("plugins ", &shown.plugins)] {
-            let asked = asked.iter().map(|one| format!("{} ({})", one.name, one.origin));
-            let asked: Vec<_> = asked.collect();
+        // The shipped plugins stand among the values.
+        let own = shown.plugins.iter().filter(|plugin| plugin.origin != Origin::Shipped);
+        let asked = [("policies", shown.policies.iter().collect()), ("plugins ", own.collect())];
+        for (what, asked) in asked {
+            let asked: Vec<&Asked<'_>> = asked;
+            let asked: Vec<_> =
+                asked.iter().map(|one| format!("{} ({})", one.name, one.origin)).collect();
             if !asked.is_empty() {
                 writeln!(out, "{what} {}", asked.join(" → "))?;
             }
