@@ -30,14 +30,14 @@ pub(crate) struct Common {
 #[derive(Args)]
 pub(crate) struct WindowFlags {
     /// The model whose window holds, by the model table; `--size` may choose one of its sizes
-    #[arg(long = "window", value_name = "MODEL")]
+    #[arg(id = "window", long, value_name = "MODEL")]
     model: Option<String>,
     /// The context size chosen, in tokens; the prompt may take the profile's share of it
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     size: Option<u64>,
     /// The largest prompt that the provider accepts, in tokens
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
-    #[arg(conflicts_with_all = ["size", "model"])]
+    #[arg(conflicts_with_all = ["size", "window"])]
     limit: Option<u64>,
 }
 
