@@ -173,6 +173,16 @@ pub enum Happened {
         /// What it starts from.
         text: String,
     },
+    /// A server read but a part of a prompt, and said nothing of it: its context size is too small.
+    /// Said once, until it reads a whole one again (hazard 9).
+    PromptCut {
+        /// Tokens of the prompt.
+        sent: u64,
+        /// Those of them that were read.
+        evaluated: u64,
+        /// What to do.
+        remedy: String,
+    },
     /// Something was said of a goal, or done to one.
     GoalUpdated {
         /// What.
