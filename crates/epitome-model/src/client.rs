@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use epitome_kernel::types::Body;
 use epitome_kernel::{Lack, Model, ModelAsk, ModelError, Underway};
-use epitome_wire::{Answer, Reply, overflow, scan};
+use epitome_wire::{Answer, Reply, Signatures, scan};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
@@ -44,7 +44,8 @@ pub struct Terms {
 impl Default for Terms {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { answer: seconds(600), silence: seconds(120), retries: 3 }
+        // A small machine reads 8,000 tokens in about three minutes, and says nothing until then.
+        Self { answer: seconds(600), silence: seconds(300), retries: 3 }
     }
 }
 
@@ -56,6 +57,7 @@ pub struct Client {
     transport: Arc<dyn Transport>,
     terms: Terms,
     window: Option<u64>,
+    signatures: Signatures,
     /// What the server said of it.
     probed: Arc<OnceCell<Option<u64>>>,
 }
@@ -76,6 +78,7 @@ impl Client {
             transport,
             terms: Terms::default(),
             window: None,
+            signatures: Signatures::default(),
             probed: Arc::default(),
         }
     }
@@ -90,6 +93,12 @@ impl Client {
     #[must_use]
     pub fn window(self, window: Option<u64>) -> Self {
         Self { window, ..self }
+    }
+
+    /// The same, with wordings of one's own for prompts that are too long.
+    #[must_use]
+    pub fn signatures(self, signatures: Signatures) -> Self {
+        Self { signatures, ..self }
     }
 
     /// Where it asks.
@@ -127,7 +136,7 @@ impl Client {
         let mut heard = Heard { reply: Reply::aloud(format), any: false };
         let most = within.unwrap_or(Duration::MAX).min(self.terms.answer);
         match timeout(most, self.ask(body, &mut heard, said)).await {
-            Ok(Ok(())) => whole(heard.reply.end()),
+            Ok(Ok(())) => whole(heard.reply.end(), &self.signatures),
             Ok(Err(Failure::BrokeOff { cause, .. })) => {
                 Err(Failure::BrokeOff { cause, answer: Box::new(heard.reply.end()) })
             }
@@ -293,7 +302,7 @@ impl Client {
         if status == 200 {
             return Ok(());
         }
-        if let Some(found) = overflow(status, &refusal) {
+        if let Some(found) = self.signatures.overflow(status, &refusal) {
             return Err(Missed::For(Failure::Overflow(found)));
         }
         let failure = self.refused(status, &refusal);
@@ -350,9 +359,9 @@ fn broke_off(cause: String) -> Failure {
 }
 
 /// An answer that was heard to its end, if it is whole.
-fn whole(answer: Answer) -> Result<Answer, Failure> {
+fn whole(answer: Answer, signatures: &Signatures) -> Result<Answer, Failure> {
     if let Some(error) = &answer.error {
-        return Err(match overflow(400, error.as_bytes()) {
+        return Err(match signatures.overflow(400, error.as_bytes()) {
             Some(found) => Failure::Overflow(found),
             None => {
                 Failure::BrokeOff { cause: message(error.as_bytes()), answer: Box::new(answer) }
