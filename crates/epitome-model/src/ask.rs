@@ -4,9 +4,8 @@
 //! reads it from its cache. Called by the client.
 
 use bytes::Bytes;
-use epitome_kernel::types::{Edit, Role};
 use epitome_kernel::{ModelAsk, Underway};
-use epitome_wire::Document;
+use epitome_wire::scan;
 use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
@@ -64,11 +63,12 @@ pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> 
 pub(crate) fn after(underway: &Underway, question: &str) -> Result<Bytes, String> {
     let Underway { request, format } = underway;
     let format = format.parse().map_err(|_| format!("`{format}` is no format"))?;
-    let document = Document::parse(request, format).map_err(|error| error.to_string())?;
-    let after = document.entries().last().map(|entry| entry.id);
-    let asked = Edit::Insert { after, role: Role::User, text: question.to_owned() };
-    let body = document.edited(&[asked]).map_err(|error| error.to_string())?;
-    Ok(Bytes::from(body))
+    let found = scan(request, format).map_err(|error| error.to_string())?;
+    // Not as an edit would do it: that may put the question into a message which is there.
+    let asked = format!(r#"{{"role":"user","content":{}}}"#, Value::from(question));
+    let comma = if found.messages.is_empty() { "" } else { "," };
+    let (before, behind) = request.split_at(found.list.end.saturating_sub(1));
+    Ok([before, comma.as_bytes(), asked.as_bytes(), behind].concat().into())
 }
 
 /// A conversation that begins: the system prompt, and no message yet.
@@ -141,6 +141,22 @@ mod tests {
         };
         let body = body(&endpoint, &ask, Some(4096));
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_question_behind_a_conversation_changes_nothing_of_it() {
+        let check = |messages: &str, expected: &str| {
+            let with = |messages| format!(r#"{{"model":"m", "messages": [{messages}] , "n":1}}"#);
+            let request = with(messages).into_bytes().into();
+            let underway = Underway { request, format: "openai".to_owned() };
+            assert_eq!(after(&underway, "So?").unwrap(), with(expected));
+        };
+        let asked = r#"{"role":"user","content":"So?"}"#;
+        check("", asked);
+        let said = r#"{"content": "Hi",  "role":"user"}"#;
+        check(said, &format!("{said},{asked}"));
+        let underway = Underway { request: (*b"[").into(), format: "openai".to_owned() };
+        assert!(after(&underway, "So?").is_err());
     }
 
     #[test]

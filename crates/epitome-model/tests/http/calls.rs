@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome_kernel::{Model, ModelAsk};
+use epitome_kernel::{Model, ModelAsk, Underway};
 use epitome_model::{Client, Endpoint, Failure, Http, Player, Recorder, Terms, Transport};
 use epitome_upstream::{Fault, Script, Turn, Upstream};
 use serde_json::{Value, json};
@@ -181,5 +181,34 @@ async fn a_cassette_says_what_was_said_and_hears_what_was_asked() {
         assert_eq!(player.left(), 0);
         let failure = played.chat(request(api), &mut |_| ()).await.unwrap_err();
         check_failure(&failure, "the cassette is at its end");
+    }
+}
+
+/// Nothing but the question is new to the provider.
+#[tokio::test]
+async fn a_question_behind_a_conversation_is_read_from_the_cache() {
+    for (api, path) in APIS {
+        let upstream = Upstream::start(saying("so-so")).unwrap();
+        let client = client(api, &upstream, path);
+        let mut body: Value = serde_json::from_slice(&request(api)).unwrap();
+        let text = "word ".repeat(200);
+        let block = json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+        body["messages"][0]["content"] =
+            if api == "anthropic" { json!([block]) } else { json!(text) };
+        let body = Bytes::from(body.to_string());
+        client.chat(body.clone(), &mut |_| ()).await.unwrap();
+        let underway = Underway { request: body.as_ref().into(), format: api.to_owned() };
+        assert!(client.extends(&underway), "{api}");
+        let other = String::from_utf8_lossy(&body).replace("\"m\"", "\"other\"");
+        let other = Underway { request: other.as_bytes().into(), format: api.to_owned() };
+        assert!(!client.extends(&other), "{api}");
+        let ask = ModelAsk { user: "How is it?".to_owned(), after: Some(underway), ..ask() };
+        assert!(client.complete(&ask).await.unwrap().ends_with("so-so"), "{api}");
+        let asked = upstream.prompts();
+        let [first, second] = &asked[..] else { panic!("{api}: {}", asked.len()) };
+        assert_eq!(second.refused, None, "{api}");
+        assert!(second.usage.read >= 250, "{api}: {:?} {:?}", first.usage, second.usage);
+        let said = r#",{"role":"user","content":"How is it?"}"#;
+        assert_eq!(String::from_utf8_lossy(&second.raw).replace(said, ""), body, "{api}");
     }
 }
