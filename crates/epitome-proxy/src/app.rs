@@ -112,7 +112,7 @@ impl App {
         let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
         self.work(move || {
             let overflow =
-                answer.error.as_ref().and_then(|it| epitome_wire::overflow(400, it.as_bytes()));
+                answer.error.as_ref().and_then(|it| hub.signatures().overflow(400, it.as_bytes()));
             let Answer { usage, stop, mut messages, .. } = answer;
             let message = messages.pop().map(Bytes::from);
             let answered = Answered { usage: usage.unwrap_or_default(), message, stop };

@@ -130,7 +130,7 @@ impl Call {
         if is_spoken(&answer) {
             return Ok(Answer::Spoken(answer));
         }
-        let heard = hear(answer).await;
+        let heard = hear(answer, self.app.settings.hub.signatures()).await;
         let Some(smaller) = self.smaller(prepared, &heard).await else {
             return Ok(Answer::Heard(heard));
         };
@@ -143,7 +143,7 @@ impl Call {
         let answer = self.send(body, prepared.payload, true).await?;
         Ok(match is_spoken(&answer) {
             true => Answer::Spoken(answer),
-            false => Answer::Heard(hear(answer).await),
+            false => Answer::Heard(hear(answer, self.app.settings.hub.signatures()).await),
         })
     }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use epitome::Signatures;
 use epitome_types::Overflow;
 use http::Response;
 use http::response::Parts;
@@ -32,7 +33,7 @@ pub(crate) struct Heard {
 }
 
 /// Hears an answer out.
-pub(crate) async fn hear(answer: Response<Incoming>) -> Heard {
+pub(crate) async fn hear(answer: Response<Incoming>, signatures: &Signatures) -> Heard {
     let (head, mut rest) = answer.into_parts();
     let mut before = VecDeque::new();
     let mut size = 0;
@@ -57,6 +58,6 @@ pub(crate) async fn hear(answer: Response<Incoming>) -> Heard {
     let overflow = whole
         .as_ref()
         .filter(|_| !head.status.is_success())
-        .and_then(|whole| epitome_wire::overflow(head.status.as_u16(), whole));
+        .and_then(|whole| signatures.overflow(head.status.as_u16(), whole));
     Heard { head, before, rest, whole, overflow }
 }

@@ -43,7 +43,7 @@ pub use edit::Layout;
 pub use error::WireError;
 pub use format::Format;
 pub use message::message;
-pub use overflow::overflow;
+pub use overflow::{SignatureError, Signatures, overflow};
 pub use record::{Transcript, convert, transcribe};
 pub use reply::{Answer, Reply};
 pub use scan::{MessageSpan, Scan, scan, scan_after};

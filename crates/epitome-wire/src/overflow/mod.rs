@@ -5,11 +5,13 @@
 //! by whoever sends requests, before the refusal reaches the client.
 
 mod pattern;
+mod signatures;
 mod table;
 
 use epitome_types::Overflow;
 
 use pattern::Found;
+pub use signatures::{SignatureError, Signatures};
 
 /// How much of a body is looked at: refusals are short.
 const MOST: usize = 16 * 1024;
@@ -21,6 +23,11 @@ const OTHERS: [&str; 5] =
 /// Whether a provider refused a request as too long, judged by the status and the body of its
 /// answer. Of an error within a stream give the error's JSON and status 400.
 pub fn overflow(status: u16, body: &[u8]) -> Option<Overflow> {
+    judge(status, body, std::iter::empty())
+}
+
+/// The same with wordings of one's own before those of the table.
+fn judge<'s>(status: u16, body: &[u8], own: impl Iterator<Item = &'s str>) -> Option<Overflow> {
     if !matches!(status, 400 | 413 | 422 | 500) {
         return None;
     }
@@ -28,7 +35,8 @@ pub fn overflow(status: u16, body: &[u8]) -> Option<Overflow> {
     if OTHERS.iter().any(|other| text.contains(other)) {
         return None;
     }
-    match table::SIGNATURES.iter().find_map(|signature| pattern::find(signature, &text)) {
+    let mut all = own.chain(table::SIGNATURES.iter().copied());
+    match all.find_map(|signature| pattern::find(signature, &text)) {
         Some(Found { limit: Some(limit), room, .. }) if room >= limit => None,
         Some(Found { limit, size, room }) => {
             Some(Overflow { limit, size: size.map(|size| size.saturating_add(room)) })
