@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use epitome::types::hook;
-use epitome::{Level, Saved, Status, ToolMarks, Watermark};
+use epitome::{Counted, Keeper, Level, Saved, Shortened, Status, ToolMarks, Watermark};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -68,9 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let at = epitome::system_time();
     match &args.session {
         Some(name) => {
-            let status = journal.keeper.status(Some(name)).map_err(Fault::of)?;
-            let said = said(&journal, name, &at);
-            let told = Told { at, status, said };
+            let told = Told::of(&journal.keeper, name, at)?;
             if args.journal.json {
                 return journal::json(&told);
             }
@@ -88,9 +86,28 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
 }
 
+/// Writes how a session stands, as the verb does. `flag` is what names its store.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    keeper: &Keeper,
+    name: &str,
+    flag: &str,
+) -> Result<(), Fault> {
+    let told = Told::of(keeper, name, epitome::system_time())?;
+    one(out, &told, flag).map_err(Fault::internal)
+}
+
+impl Told {
+    fn of(keeper: &Keeper, name: &str, at: String) -> Result<Self, Fault> {
+        let status = keeper.status(Some(name)).map_err(Fault::of)?;
+        let said = said(keeper, name, &at);
+        Ok(Self { at, status, said })
+    }
+}
+
 /// What the policies say; where they cannot be asked, the rest is told all the same.
-fn said(journal: &Journal, name: &str, at: &str) -> Option<hook::Status> {
-    journal.keeper.report(Some(name), at).unwrap_or_else(|error| {
+fn said(keeper: &Keeper, name: &str, at: &str) -> Option<hook::Status> {
+    keeper.report(Some(name), at).unwrap_or_else(|error| {
         fault::note(&format!("the policies of the profile say nothing: {error}"));
         None
     })
@@ -175,6 +192,17 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         let [came, sent] = status.tokens.map(grouped);
         format!("{sent} of {} tokens; as said it would be {came}", grouped(status.limit))
     })?;
+    if let Some(source) = status.limit_source {
+        line("limit", source.to_string())?;
+    }
+    if let Some(Counted { factor, band, samples }) = status.counted {
+        let (band, samples) = (band * 100.0, counted(samples as u64, "answer"));
+        line("counted", format!("{factor:.2} of theirs for 1 of ours, ±{band:.0} % ({samples})"))?;
+    }
+    if let Some(Shortened { sent, evaluated }) = status.shortened {
+        let [sent, evaluated] = [sent, evaluated].map(grouped);
+        line("cut", format!("{evaluated} of {sent} tokens were read; {}", Shortened::REMEDY))?;
+    }
     let [came, sent] = status.total;
     line("in all", {
         let saved = grouped(came.saturating_sub(sent));

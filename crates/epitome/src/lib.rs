@@ -36,6 +36,7 @@ mod error;
 mod facts;
 mod hub;
 mod journal;
+mod lessons;
 pub mod levers;
 mod models;
 mod outgoing;
@@ -76,7 +77,8 @@ pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
-    Document, Format, Scan, Transcript, Violation, WireError, detect, scan, transcribe, validate,
+    Document, Format, Scan, SignatureError, Signatures, Transcript, Violation, WireError, detect,
+    scan, transcribe, validate,
 };
 pub use epitome_workspace::{Folder, augments};
 pub use error::Error;
@@ -85,6 +87,7 @@ pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Lines, Message, Past, Pinned, Recalled,
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
 };
+pub use lessons::{Counted, Shortened, Taught};
 pub use levers::Levers;
 pub use models::{ModelTable, ModelTableError, NotListed, Scribe};
 pub use plugins::PluginRef;

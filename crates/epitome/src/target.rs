@@ -9,6 +9,7 @@ use epitome_plan::by_ratio;
 use epitome_types::hook::{Budgets, ModelFacts};
 use epitome_types::{Budget, Unit};
 use epitome_wire::Format;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Error;
@@ -54,7 +55,7 @@ pub struct KnownLimit {
 }
 
 /// Who says how large a prompt a provider takes, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WindowSource {
@@ -165,7 +166,9 @@ impl Live {
     /// The same, held to no more than this, and with nothing refused where `lenient`.
     pub(crate) fn bounded(self, most: Option<u64>, lenient: bool) -> Self {
         let limit = most.map_or(self.limit, |most| self.limit.min(most));
-        Self { limit, enforced: self.enforced && !lenient, ..self }
+        // A guess holds once the provider refused a prompt.
+        let enforced = (self.enforced || most.is_some()) && !lenient;
+        Self { limit, enforced, ..self }
     }
 }
 

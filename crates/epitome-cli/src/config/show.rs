@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, Effective, Link, Origin, PluginRef, Profile};
+use epitome::{Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -14,7 +14,7 @@ use crate::flags::WindowFlags;
 use crate::journal;
 use crate::settings::{self, ProfileFlags};
 use crate::table::{Column, Table, left};
-use crate::text::plain;
+use crate::text::{grouped, plain};
 
 const COLUMNS: [Column; 3] = [left("key"), left("value").least(12), left("source").least(10)];
 
@@ -50,7 +50,25 @@ struct Shown<'a> {
     config: String,
     /// The files that were read, the earlier ones overridden by the later.
     files: &'a [PathBuf],
+    /// How large a prompt may be, by format, where nobody knows the model.
+    limits: Vec<Limited>,
     values: Vec<Effective>,
+}
+
+#[derive(Serialize)]
+struct Limited {
+    format: &'static str,
+    #[serde(flatten)]
+    known: KnownLimit,
+}
+
+/// The limits of a profile; one where they are the same for every format.
+fn limits(profile: &Profile) -> Vec<Limited> {
+    let of = |format: Format| Limited {
+        format: format.name(),
+        known: profile.window().known(profile, format, None),
+    };
+    [Format::Anthropic, Format::OpenAi, Format::Ollama].map(of).into()
 }
 
 #[derive(Serialize)]
@@ -93,6 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         plugins: profile.plugins().iter().map(Asked::from).collect(),
         config: profile.config(),
         files: config.files(),
+        limits: limits(&profile),
         values: config.values(profile.name())?,
     };
     if args.json { journal::json(&shown) } else { words(&config, &shown) }
@@ -116,6 +135,13 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
                 writeln!(out, "{what} {}", asked.join(" → "))?;
             }
         }
+        let limit = |one: &Limited| format!("{} for {}", grouped(one.known.limit), one.format);
+        let limits = match &shown.limits[..] {
+            [one, ..] if one.known.source.is_stated() => grouped(one.known.limit),
+            all => all.iter().map(limit).collect::<Vec<_>>().join(", "),
+        };
+        let source = shown.limits.first().map(|one| one.known.source.to_string());
+        writeln!(out, "limit    {limits} tokens, {}", source.unwrap_or_default())?;
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         writeln!(out, "files    {files}\n")?;

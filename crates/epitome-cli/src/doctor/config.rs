@@ -1,9 +1,8 @@
 //! Checks of the configuration: its files, its variables, and every profile that they make.
 
-use epitome::{ConfigError, Format};
+use epitome::ConfigError;
 
 use super::{Finding, Patient};
-use crate::text::grouped;
 
 /// Whether the files and variables can be used, and which files were read.
 pub(super) fn files(patient: &Patient) -> Vec<Finding> {
@@ -60,28 +59,4 @@ pub(super) fn profiles(patient: &Patient) -> Vec<Finding> {
     let others = config.profiles().into_iter().filter(|name| name != config.chosen_name());
     let others = others.filter_map(|name| config.profile(&name).err().map(fail));
     [chosen].into_iter().chain(others).collect()
-}
-
-/// What is assumed of a model's window where nobody states it.
-pub(super) fn window(patient: &Patient) -> Vec<Finding> {
-    const ABOUT: &str = "window";
-    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
-    let stated = |what: &str, tokens: u64| {
-        vec![Finding::ok(
-            ABOUT,
-            format!("{what} of {} tokens, stated by the profile", grouped(tokens)),
-        )]
-    };
-    match profile.window() {
-        epitome::Window::Size(size) => return stated("a size", size),
-        epitome::Window::Limit(limit) => return stated("a limit", limit),
-        epitome::Window::Guessed => {}
-    }
-    let guess = |format| grouped(profile.guessed_limit(format));
-    let found = format!(
-        "guessed where it is not stated: {} tokens for anthropic, {} for openai",
-        guess(Format::Anthropic),
-        guess(Format::OpenAi)
-    );
-    vec![Finding::ok(ABOUT, found + "; `--limit` or `--size` state it")]
 }

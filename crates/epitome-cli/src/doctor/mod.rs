@@ -9,6 +9,7 @@ mod machine;
 mod plugins;
 mod policies;
 mod proxy;
+mod window;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -33,7 +34,9 @@ const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
     config::files,
     config::variables,
     config::profiles,
-    config::window,
+    window::stated,
+    window::told,
+    window::learned,
     policies::policies,
     plugins::plugins,
     proxy::upstreams,

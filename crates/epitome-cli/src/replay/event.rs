@@ -30,9 +30,20 @@ impl Told {
     }
 
     /// The lines of a turn.
-    pub(crate) fn lines(&mut self, turn: &Turn, columns: usize) -> Vec<String> {
+    pub(super) fn lines(&mut self, turn: &Turn, columns: usize) -> Vec<String> {
+        let told = self.news(&turn.events).into_iter();
+        let refused = turn
+            .refused
+            .iter()
+            .map(|reason| (AnsiColor::Red, format!("refused: {}", on_one_line(reason))));
+        let lines = told.chain(refused);
+        lines.map(|(color, text)| line(turn.turn, color.on_default(), &text, columns)).collect()
+    }
+
+    /// What there is to tell of the events of one turn, in words.
+    pub(crate) fn news(&mut self, events: &[Event]) -> Vec<(AnsiColor, String)> {
         let is_warning = |event: &Event| matches!(event.what, Happened::ContextWarning { .. });
-        let warned = turn.events.iter().any(is_warning);
+        let warned = events.iter().any(is_warning);
         let is_news = |event: &&Event| !(self.warned && is_warning(event));
         // A snapshot before each compression is what people expect, and its other names say
         // nothing new.
@@ -52,17 +63,10 @@ impl Told {
                         | Tier5Compressed(_)
                 )
         };
-        let news = turn.events.iter().filter(|event| is_news(event) && !is_routine(event));
-        let told = news.map(what);
-        let refused = turn
-            .refused
-            .iter()
-            .map(|reason| (AnsiColor::Red, format!("refused: {}", on_one_line(reason))));
-        let lines = told.chain(refused);
-        let lines = lines.map(|(color, text)| line(turn.turn, color.on_default(), &text, columns));
-        let lines = lines.collect();
+        let news = events.iter().filter(|event| is_news(event) && !is_routine(event)).map(what);
+        let news = news.collect();
         self.warned = warned;
-        lines
+        news
     }
 }
 
@@ -161,6 +165,11 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::StreamOverflowEmergency { total, limit, .. } => {
             let [total, limit] = [grouped(*total), grouped(*limit)];
             (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
+        }
+        Happened::PromptCut { sent, evaluated, remedy } => {
+            let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
+            let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
+            (AnsiColor::Red, on_one_line(&read))
         }
         Happened::LowReliability { score, advice, .. } => {
             let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));

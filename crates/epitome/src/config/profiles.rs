@@ -4,6 +4,7 @@
 //! profile the later layer; nothing is run.
 
 use epitome_kernel::nearest;
+use epitome_wire::Signatures;
 use figment::Figment;
 
 use super::declared::{CounterName, Table};
@@ -60,6 +61,11 @@ impl Config {
             let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
             Problem::new(place, format!("profile `{name}`: {error}"))
         })?;
+        let signatures = Signatures::new(&options.limit.signatures).map_err(|error| {
+            let key = "options.default.limit.signatures";
+            let place = self.source(figment, key).unwrap_or_default();
+            Problem::new(place, format!("profile `{name}`: {error}"))
+        })?;
         let stated = match (&window, size, limit) {
             (Some(name), size, _) => self.window_of(figment, name, size)?,
             (None, Some(size), _) => Window::Size(size),
@@ -74,6 +80,7 @@ impl Config {
             name: name.to_owned(),
             options,
             redaction,
+            signatures,
             mode,
             model,
             counter: counter.map(CounterName::vocabulary),

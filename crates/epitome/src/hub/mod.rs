@@ -6,7 +6,6 @@
 
 mod compaction;
 mod conversations;
-mod limits;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -16,18 +15,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use epitome_store::Archive;
 use epitome_types::{ContentId, EntryKey, Overflow, Usage};
-use epitome_wire::Format;
+use epitome_wire::{Format, Signatures};
 use tokio::sync::Semaphore;
 
 use crate::builder::Builder;
 use crate::recorded::said;
 use crate::session::{Clock, Prompt, Session, Shared};
-use crate::target::Window;
+use crate::target::{KnownLimit, WindowSource};
 use crate::{Error, Profile};
 use compaction::Compactions;
 use conversations::{Conversations, History, Slot};
-pub(crate) use limits::Lesson;
-use limits::{Limits, Spoken};
 use scans::Scans;
 
 /// A request, and what is known of it besides.
@@ -53,7 +50,7 @@ pub struct Sent {
     scope: String,
     tenant: String,
     label: Option<String>,
-    spoken: Spoken,
+    format: Format,
     /// Whether the client has its own history compacted with it.
     compacting: bool,
 }
@@ -111,7 +108,6 @@ pub struct Hub {
     shared: Arc<Shared>,
     scans: Scans,
     conversations: Mutex<Conversations>,
-    limits: Mutex<Limits>,
     compactions: Mutex<Compactions>,
     /// How many large prompts are made at once: more of them take memory and none is made sooner.
     /// None where a model may be asked, which others need not wait for.
@@ -154,7 +150,6 @@ impl Hub {
             shared: Arc::default(),
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
-            limits: Mutex::default(),
             compactions: Mutex::default(),
             makers: models.first().is_none().then(|| Semaphore::new(processors * MAKERS)),
         }
@@ -200,9 +195,8 @@ impl Hub {
         history: &History,
         slot: &Slot,
     ) -> Result<Sent, Error> {
-        let spoken = Spoken::of(ask, history);
         session.told.label.clone_from(&ask.label);
-        session.told.window = self.window(ask, &spoken);
+        session.told.window = requested(ask);
         session.told.refused = slot.refused();
         session.told.adopts = match session.name() {
             Some(_) => None,
@@ -210,7 +204,7 @@ impl Hub {
         };
         let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;
         slot.refuse(None);
-        let sent = self.sent(prompt, ask, history, spoken);
+        let sent = self.sent(prompt, ask, history);
         if sent.compacting {
             locked(&self.compactions).asked(&sent);
         }
@@ -226,8 +220,7 @@ impl Hub {
     /// When the request or the journal cannot be read.
     pub fn look(&self, ask: &Ask) -> Result<Sent, Error> {
         let history = self.history(ask)?;
-        let spoken = Spoken::of(ask, &history);
-        let window = self.window(ask, &spoken);
+        let window = requested(ask);
         let found = locked(&self.conversations).find(&history);
         let place = found.as_ref().and_then(|slot| slot.session.try_lock().ok());
         let prompt = match place.as_deref() {
@@ -235,7 +228,12 @@ impl Hub {
             // Nobody waits for a look.
             _ => self.open(ask).look(&ask.bytes, ask.format, &history.scan, window)?,
         };
-        Ok(self.sent(prompt, ask, &history, spoken))
+        Ok(self.sent(prompt, ask, &history))
+    }
+
+    /// How a prompt that is too long is told from other refusals.
+    pub fn signatures(&self) -> &Signatures {
+        self.profile.signatures()
     }
 
     /// Its provider refused a prompt as too long. Where it said its limit, that holds for all
@@ -243,7 +241,8 @@ impl Hub {
     /// the one that was refused, whatever the limit.
     pub async fn overflowed(&self, ask: &Ask, sent: &Sent, told: Overflow) {
         let share = self.profile.options.limit.refused_share;
-        let most = locked(&self.limits).learn(&sent.spoken, sent.prompt.tokens[1], told, share);
+        let (prompt, lessons) = (&sent.prompt, &self.shared.lessons);
+        let most = lessons.refused(&*self.journal, &prompt.about, prompt.tokens[1], told, share);
         let found = match self.history(ask) {
             Ok(history) => locked(&self.conversations).find(&history),
             Err(_) => None,
@@ -256,9 +255,13 @@ impl Hub {
     /// What came back for a prompt: the provider's count and its answer, for the journal. What
     /// cannot be recorded is a line of the log; the conversation goes on without it.
     pub async fn answered(&self, sent: &Sent, answer: &Answered) {
+        let (prompt, counted) = (&sent.prompt, sent.prompt.counted(sent.format, answer.usage));
+        let lessons = &self.shared.lessons;
+        if let Some(cut) = lessons.answered(&*self.journal, &prompt.about, counted) {
+            lessons.tell(&prompt.about, &prompt.session, cut);
+        }
         let message = answer.message.as_deref();
-        let entry =
-            message.and_then(|bytes| epitome_wire::message(bytes, sent.spoken.format()).ok());
+        let entry = message.and_then(|bytes| epitome_wire::message(bytes, sent.format).ok());
         if let Some(entry) = &entry {
             locked(&self.compactions).answered(sent, entry);
         }
@@ -266,7 +269,7 @@ impl Hub {
         let said = entry.zip(message).map(|(entry, bytes)| {
             let key = EntryKey::of(&entry);
             let names = (key, after.then(key));
-            said((sent.spoken.format(), bytes), &entry, names, 0, &self.profile.redaction)
+            said((sent.format, bytes), &entry, names, 0, &self.profile.redaction)
         });
         let answered = epitome_kernel::Answered {
             after,
@@ -287,10 +290,11 @@ impl Hub {
         Ok(self.scans.of(ask)?)
     }
 
-    fn sent(&self, prompt: Prompt, ask: &Ask, history: &History, spoken: Spoken) -> Sent {
+    fn sent(&self, prompt: Prompt, ask: &Ask, history: &History) -> Sent {
         let compacting = compaction::asks_for(history.last(ask));
         let (tenant, label) = (ask.tenant.clone(), ask.label.clone());
-        Sent { prompt, scope: self.scope(ask), tenant, label, spoken, compacting }
+        let (scope, format) = (self.scope(ask), ask.format);
+        Sent { prompt, scope, tenant, label, format, compacting }
     }
 
     /// A session that knows nothing yet.
@@ -303,11 +307,11 @@ impl Hub {
     fn scope(&self, ask: &Ask) -> String {
         crate::scope_of(&ask.tenant, self.profile.name())
     }
+}
 
-    /// The window of a request where the user states none.
-    fn window(&self, ask: &Ask, spoken: &Spoken) -> Option<Window> {
-        ask.window.or_else(|| locked(&self.limits).of(spoken)).map(Window::Limit)
-    }
+/// The limit that a request states itself.
+fn requested(ask: &Ask) -> Option<KnownLimit> {
+    ask.window.map(|limit| KnownLimit { limit, source: WindowSource::Request })
 }
 
 /// Each change under these locks is whole, so a panic elsewhere leaves what they guard sound.

@@ -43,6 +43,7 @@ pub use recall::Recalled;
 pub use snapshots::Restored;
 pub use status::{Level, Past, Saved, Status};
 
+use crate::lessons::{self, Taught};
 use crate::session::Compressions;
 use crate::{Error, Profile};
 
@@ -83,6 +84,15 @@ impl Keeper {
     /// The scope in the journal.
     pub fn scope(&self) -> &str {
         &self.scope
+    }
+
+    /// What answers and refusals taught of the models that its sessions speak to.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn lessons(&self) -> Result<Vec<Taught>, StoreError> {
+        lessons::taught(&*self.journal, &self.scope)
     }
 
     /// The session of this name; without one, the session that was used last.

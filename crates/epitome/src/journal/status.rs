@@ -11,6 +11,8 @@ use serde::Serialize;
 
 use super::marks::{ToolMarks, Watermark, pending};
 use super::{History, Keeper};
+use crate::lessons::{self, Counted, Shortened, Taught};
+use crate::target::WindowSource;
 use crate::{Error, Profile};
 
 /// How full the window is.
@@ -82,6 +84,15 @@ pub struct Status {
     pub usage: Usage,
     /// The limit that the newest prompt was held to.
     pub limit: u64,
+    /// Who says so, as far as can be told from the records; none where the request or the server did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_source: Option<WindowSource>,
+    /// How the provider counts, as its answers say; the limit takes it into account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+    /// The last prompt of which the model's server read but a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<Shortened>,
     /// The share of the limit in use, in percent.
     pub percent: u64,
     /// How full that is.
@@ -165,6 +176,17 @@ impl Keeper {
         let history: Vec<_> = self.journal.epochs_of(&self.scope, &info.name)?;
         let acts = self.journal.acts(&self.scope, &info.name)?;
         let level = self.level(info.tokens[1], info.limit);
+        let taught = self.taught(info)?;
+        let known = info.format.parse().ok().map(|format| {
+            self.profile.window().known(&self.profile, format, info.model.as_deref())
+        });
+        let counted = taught.as_ref().and_then(|taught| taught.counted);
+        let limit_source = match (known, &taught) {
+            (Some(known), _) if known.source == WindowSource::User => Some(known.source),
+            (_, Some(taught)) if taught.limit == Some(info.limit) => Some(WindowSource::Learned),
+            (Some(known), _) => (known.limit == info.limit).then_some(known.source),
+            _ => None,
+        };
         Ok(Status {
             session: info.name.clone(),
             title: info.title.clone(),
@@ -178,6 +200,9 @@ impl Keeper {
             answers: info.answers,
             usage: info.usage,
             limit: info.limit,
+            limit_source,
+            counted,
+            shortened: taught.and_then(|taught| taught.shortened),
             percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
             level,
             compressions: info.compressions,
@@ -190,6 +215,13 @@ impl Keeper {
             recommendation: self.recommendation(level, &history),
             history: history.iter().map(Past::from).collect(),
         })
+    }
+
+    /// What answers and refusals taught of the model that a session speaks to.
+    fn taught(&self, info: &SessionInfo) -> Result<Option<Taught>, StoreError> {
+        let all = lessons::taught(&*self.journal, &self.scope)?;
+        let is_of = |taught: &Taught| taught.format == info.format && taught.model == info.model;
+        Ok(all.into_iter().find(is_of))
     }
 
     /// How full a window of `limit` tokens is with `tokens` in it.

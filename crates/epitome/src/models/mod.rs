@@ -108,7 +108,8 @@ impl Profile {
         for scribe in &self.scribes {
             if let Scribe::Model(spec) = scribe {
                 let endpoint = Endpoint::of(spec.clone(), &var)?;
-                models.push(Arc::new(Client::new(endpoint, transport.clone())));
+                let client = Client::new(endpoint, transport.clone());
+                models.push(Arc::new(client.signatures(self.signatures.clone())));
             }
         }
         self.models = Models(models);

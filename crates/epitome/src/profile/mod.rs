@@ -15,6 +15,7 @@ use epitome_plan::{
     SummaryOptions, Texts,
 };
 use epitome_types::{ContentId, Stand};
+use epitome_wire::Signatures;
 
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions, Summaries};
@@ -52,6 +53,7 @@ pub struct Profile {
     pub(crate) name: String,
     pub(crate) options: Options,
     pub(crate) redaction: Redaction,
+    pub(crate) signatures: Signatures,
     pub(crate) mode: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) counter: Option<Vocabulary>,
@@ -191,6 +193,11 @@ impl Profile {
     /// The window that it states, unless the host says otherwise.
     pub fn window(&self) -> Window {
         self.window
+    }
+
+    /// How a prompt that is too long is told from other refusals.
+    pub fn signatures(&self) -> &Signatures {
+        &self.signatures
     }
 
     /// What it takes a cached token to cost, against one that is not (hazard 14).

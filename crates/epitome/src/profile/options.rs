@@ -87,6 +87,9 @@ pub(crate) struct Limit {
     /// the limit.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) refused_share: f64,
+    /// Wordings by which a provider refuses a prompt as too long, before those that are built in:
+    /// `{limit}`, `{size}`, `{room}` and `{}` stand for numbers, `…` for any text.
+    pub(crate) signatures: Vec<String>,
 }
 
 impl Limit {

@@ -10,9 +10,8 @@ use epitome_wire::Answer;
 
 use super::{Prompt, Session};
 use crate::Error;
-use crate::hub::Lesson;
+use crate::lessons::Sent;
 use crate::recorded::said;
-use crate::target::Window;
 
 impl Session {
     /// Adds the answer to a prompt to the conversation, and records what was counted for it. What
@@ -27,6 +26,9 @@ impl Session {
         for bytes in &answer.messages {
             self.push(bytes)?;
             last = Some(epitome_wire::message(bytes, format)?).zip(Some(bytes));
+        }
+        if let Some(usage) = answer.usage {
+            self.learn(prompt, prompt.counted(format, usage));
         }
         let said = last.map(|(entry, bytes)| {
             let key = EntryKey::of(&entry);
@@ -45,19 +47,23 @@ impl Session {
         Ok(self.journal.answered(&self.scope, &prompt.session, &answered)?)
     }
 
+    /// Learns from what was counted for a prompt, and tells of one that its server cut.
+    fn learn(&self, prompt: &Prompt, sent: Sent) {
+        let cut = self.shared.lessons.answered(&*self.journal, &prompt.about, sent);
+        if let Some(cut) = cut {
+            let (session, at) = (prompt.session.clone(), (self.clock)());
+            let tokens = [cut.sent, cut.evaluated];
+            self.tell(&[Event { session, at, tokens, what: cut.happened() }]);
+        }
+    }
+
     /// The provider refused a prompt as too long. The next one is made smaller, and where it said
     /// its limit all that follow are held to that, unless the user stated one.
     pub fn refused(&mut self, prompt: &Prompt, told: Overflow) {
         let share = self.settings.profile.options.limit.refused_share;
-        let lesson = Lesson::of(prompt.tokens[1], told, share);
-        self.told.refused = Some(lesson.next);
-        let known = match self.told.window {
-            Some(Window::Limit(known)) => known,
-            _ => u64::MAX,
-        };
-        if let Some(limit) = lesson.limit {
-            self.told.window = Some(Window::Limit(limit.min(known)));
-        }
+        let (lessons, tokens) = (&self.shared.lessons, prompt.tokens[1]);
+        let next = lessons.refused(&*self.journal, &prompt.about, tokens, told, share);
+        self.told.refused = Some(next);
     }
 
     /// Tells of an answer that, with its prompt, exceeds the window while it comes (SPEC 2.5).

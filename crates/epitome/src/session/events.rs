@@ -10,6 +10,7 @@ use tracing::Level;
 
 use super::Session;
 
+use crate::lessons::Shortened;
 use crate::target::Held;
 
 /// Somebody who is told of events.
@@ -68,6 +69,13 @@ impl Events {
         }
     }
 
+    /// An earlier prompt was cut by its server.
+    pub(crate) fn cut(&mut self, shortened: Option<Shortened>) {
+        if let Some(shortened) = shortened {
+            self.add([shortened.sent, shortened.evaluated], shortened.happened());
+        }
+    }
+
     /// Warns of a prompt that fills its window.
     pub(crate) fn warn(&mut self, held: &Held, limit: u64, size: u64) {
         if size >= held.warn {
@@ -96,6 +104,7 @@ fn log(event: &Event) {
             | Happened::SnapshotError { .. }
             | Happened::WorkspaceError { .. }
             | Happened::ContextWarning { .. }
+            | Happened::PromptCut { .. }
     );
     let (session, [before, after]) = (&*event.session, event.tokens);
     let what = || serde_json::to_string(&event.what).unwrap_or_default();

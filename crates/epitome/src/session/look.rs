@@ -13,7 +13,7 @@ use super::source::Source;
 use super::turn::Reading;
 use super::{Prompt, Session, UNNAMED};
 use crate::Error;
-use crate::target::Window;
+use crate::target::KnownLimit;
 
 impl Session {
     /// The prompt that the records make of a request.
@@ -22,7 +22,7 @@ impl Session {
         request: &Bytes,
         format: Format,
         scan: &Scan,
-        window: Option<Window>,
+        window: Option<KnownLimit>,
     ) -> Result<Prompt, Error> {
         let source = &Source::shared(request, format, scan);
         let mut state = self.state.clone();

@@ -17,6 +17,7 @@ mod events;
 mod export;
 mod ground;
 mod inputs;
+mod known;
 mod look;
 mod mark;
 mod memory;
@@ -61,7 +62,7 @@ pub use redact::{PatternError, Redaction};
 pub use undo::Compressions;
 
 use crate::builder::Builder;
-use crate::target::Window;
+use crate::target::KnownLimit;
 use notes::Notes;
 use offload::Offload;
 use pushed::Pushed;
@@ -117,8 +118,8 @@ pub(crate) struct Told {
     /// The name of the session that the conversation goes on with, where nothing in the journal
     /// leads there.
     pub(crate) adopts: Option<String>,
-    /// The window that the request states, or a refusal taught, where the user states none.
-    pub(crate) window: Option<Window>,
+    /// The limit that the request states, or the server told, where the user states none.
+    pub(crate) window: Option<KnownLimit>,
     /// What the next prompt is held to, in tokens, since its provider refused the last one.
     pub(crate) refused: Option<u64>,
 }

@@ -4,7 +4,10 @@
 
 use bytes::Bytes;
 use epitome_types::hook::Status;
-use epitome_types::{Breakdown, Chain, EpochId, Event};
+use epitome_types::{Breakdown, Chain, EpochId, Event, Usage};
+use epitome_wire::Format;
+
+use crate::lessons::{About, Sent};
 
 /// A prompt, ready to be sent.
 #[derive(Clone, Debug)]
@@ -30,4 +33,19 @@ pub struct Prompt {
     pub status: Option<Status>,
     /// What happened on the way.
     pub events: Vec<Event>,
+    /// Whom it is for, and who counted it.
+    pub(crate) about: About,
+}
+
+impl Prompt {
+    /// What an answer says of it.
+    pub(crate) fn counted(&self, format: Format, usage: Usage) -> Sent {
+        let [_, by] = self.by;
+        Sent {
+            tokens: self.tokens[1],
+            images: by.images,
+            counted: usage.prompt(),
+            cuts: format == Format::Ollama,
+        }
+    }
 }

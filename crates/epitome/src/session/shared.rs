@@ -1,4 +1,5 @@
-//! What the sessions of one host have in common: the counters with their caches, the watch over the
+//! What the sessions of one host have in common: the counters with their caches, what was learned
+//! of models, the watch over the
 //! files of the policies, and the names that are about to be taken.
 //!
 //! Invariant: nothing in here is known of a conversation. A session by itself has one of its own.
@@ -10,6 +11,7 @@ use epitome_count::{Cached, for_model};
 use epitome_kernel::Counter;
 
 use super::reload::Reloads;
+use crate::lessons::Lessons;
 use crate::{Error, Profile};
 
 /// Counts that one counter remembers; a host has many conversations.
@@ -21,6 +23,7 @@ pub(crate) struct Shared {
     counters: Mutex<BTreeMap<String, Arc<dyn Counter>>>,
     reloads: Mutex<Option<Arc<Reloads>>>,
     claimed: Mutex<BTreeSet<(String, String)>>,
+    pub(crate) lessons: Lessons,
 }
 
 impl Shared {

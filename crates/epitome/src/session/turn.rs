@@ -29,8 +29,9 @@ use super::tally::Tally;
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
+use crate::lessons::About;
 use crate::request::Request;
-use crate::target::{KnownLimit, Live, Target, Window, WindowSource};
+use crate::target::{KnownLimit, Live, Target};
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -94,6 +95,7 @@ impl Session {
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let name = self.name_for(incoming)?;
         let mut events = Events::new(&name, (self.clock)());
+        events.cut(self.shared.lessons.untold(&self.scope, &name));
         let at = events.at.clone();
         let cold = self.resume(incoming, &name, &at, &mut state)?;
         let council = self.council(&mut state, &name, incoming, &counter)?;
@@ -305,6 +307,7 @@ impl Session {
             epoch: ground.standing.epoch,
             status: None,
             events: Vec::new(),
+            about: self.about(ground.source, ground.tail),
         }
     }
 
@@ -341,18 +344,20 @@ impl Session {
         self.shared.counter(name)
     }
 
-    /// The bounds of the prompt. `told` is the window where the user states none.
+    /// Whom a prompt is for, and who counts it.
+    fn about(&self, source: &Source<'_>, tail: &Tail<'_>) -> About {
+        let counter = tail.tokens.gauge().counter.id();
+        About::new(&self.scope, source.format.name(), source.model(), counter)
+    }
+
+    /// The bounds of the prompt. `told` is the limit where the user states none.
     pub(super) fn live(
         &self,
         source: &Source<'_>,
-        told: Option<Window>,
+        told: Option<KnownLimit>,
         tail: &Tail<'_>,
     ) -> Result<Live, Error> {
-        let known = match (self.settings.limit(source.format, source.model()), told) {
-            (known, _) if known.source == WindowSource::User => known,
-            (_, Some(Window::Limit(limit))) => KnownLimit { limit, source: WindowSource::Request },
-            (guess, _) => guess,
-        };
+        let known = self.known(source.format, source.model(), &self.about(source, tail), told)?;
         let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
         let live = self.settings.target.live(known, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))

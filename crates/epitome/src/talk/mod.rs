@@ -78,7 +78,8 @@ const STOPPED: &str = "it was stopped";
 impl Talk {
     /// A conversation of a session with a model.
     pub fn new(session: Session, client: Client) -> Self {
-        Self { session, client }
+        let signatures = session.profile().signatures().clone();
+        Self { session, client: client.signatures(signatures) }
     }
 
     /// Its session: goals, marks, what the journal knows.
@@ -108,7 +109,7 @@ impl Talk {
             return Err(Error::OtherFormat { history, asked });
         }
         self.session.go_on_under(&client.opening(None))?;
-        self.client = client;
+        self.client = client.signatures(self.session.profile().signatures().clone());
         Ok(())
     }
 

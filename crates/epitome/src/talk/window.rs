@@ -7,7 +7,7 @@
 use epitome_model::{Api, Failure, Probed};
 
 use super::Talk;
-use crate::target::Window;
+use crate::target::{KnownLimit, Window, WindowSource};
 
 impl Talk {
     /// Finds out how large a prompt the model takes: the server is asked, unless somebody stated it.
@@ -17,7 +17,7 @@ impl Talk {
     /// When the server cannot be reached or does not know the model.
     pub async fn ask_for_window(&mut self) -> Result<(), Failure> {
         let stated = self.session.window() != Window::Guessed;
-        let known = self.session.window().limit(self.session.profile(), self.format());
+        let known = self.stated().limit;
         if stated {
             self.client = self.client.clone().window(Some(known));
             return Ok(());
@@ -28,17 +28,29 @@ impl Talk {
             None if is_ollama => Some(trained.map_or(known, |most| most.min(known))),
             found => found,
         };
-        self.session.told.window = found.map(Window::Limit);
+        let told = |limit| KnownLimit { limit, source: WindowSource::Probe };
+        self.session.told.window = found.map(told);
         self.client = self.client.clone().window(found);
         Ok(())
     }
 
     /// What prompts are held to, in tokens, and whether that is more than a guess.
     pub fn limit(&self) -> (u64, bool) {
-        let window = match self.session.window() {
-            Window::Guessed => self.session.told.window.unwrap_or_default(),
-            stated => stated,
-        };
-        (window.limit(self.session.profile(), self.format()), window != Window::Guessed)
+        let known = self.known();
+        (known.limit, known.source.is_stated())
+    }
+
+    /// What prompts are held to, in our tokens, and who says so; what answers taught of the model's
+    /// way to count is in it.
+    pub fn known(&self) -> KnownLimit {
+        let (format, model) = (self.format(), &self.client.endpoint().spec.name);
+        let known = self.session.known_of(format, model);
+        known.unwrap_or_else(|_| self.stated())
+    }
+
+    /// What the user states, or is guessed, in the provider's tokens.
+    fn stated(&self) -> KnownLimit {
+        let (format, model) = (self.format(), &self.client.endpoint().spec.name);
+        self.session.window().known(self.session.profile(), format, Some(model))
     }
 }

@@ -1,0 +1,111 @@
+//! Checks of how large a prompt may be: what is stated or guessed, what the servers of the models that
+//! are configured tell, and what refusals and answers taught.
+//!
+//! Invariant: a server is asked about itself and sent no conversation, and only where the user named
+//! it; nothing that was learned is changed.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome::model::{Client, Endpoint, Http, ModelSpec, Probed, Terms};
+use epitome::{Format, Keeper, Scribe, Shortened, Sqlite, Taught, Window};
+
+use super::{Finding, Patient};
+use crate::text::grouped;
+
+const ABOUT: &str = "window";
+
+/// How long a server may take to tell about itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the profile states, or what is assumed where it does not.
+pub(super) fn stated(patient: &Patient) -> Vec<Finding> {
+    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+    let known = |format| profile.window().known(&profile, format, None);
+    let stated = known(Format::OpenAi);
+    if stated.source.is_stated() {
+        let size = match profile.window() {
+            Window::Size(size) => format!("of a size of {} ", grouped(size)),
+            _ => String::new(),
+        };
+        let limit = grouped(stated.limit);
+        return vec![Finding::ok(ABOUT, format!("{limit} tokens {size}{}", stated.source))];
+    }
+    let formats = [Format::Anthropic, Format::OpenAi, Format::Ollama];
+    let all = formats.map(|format| format!("{} for {format}", grouped(known(format).limit)));
+    let found = format!("{} tokens, {}", all.join(", "), stated.source);
+    let how = "; `--limit`, `--size` or `--window` state it";
+    vec![Finding::ok(ABOUT, found + " where the model table knows none" + how)]
+}
+
+/// What the servers tell whose models the profile names.
+pub(super) fn told(patient: &Patient) -> Vec<Finding> {
+    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+    let specs = profile.scribes().iter().filter_map(|scribe| match scribe {
+        Scribe::Model(spec) => Some(spec.clone()),
+        Scribe::Extractive => None,
+    });
+    specs.map(told_of).collect()
+}
+
+fn told_of(spec: ModelSpec) -> Finding {
+    let name = spec.to_string();
+    match probed(spec) {
+        Ok(Probed { window: Some(window), .. }) => {
+            let window = grouped(window);
+            Finding::ok(ABOUT, format!("{name}: {window} tokens, told by the server"))
+        }
+        Ok(Probed { trained: Some(trained), .. }) => {
+            let trained = grouped(trained);
+            let found = format!("{name}: trained for {trained} tokens; what its server makes room");
+            Finding::ok(ABOUT, found + " for it does not tell, `--size` tells it")
+        }
+        Ok(_) => Finding::ok(ABOUT, format!("{name}: its server does not tell")),
+        Err(why) => {
+            let remedy = "start the server, or correct `summarizers` in your epitome.toml";
+            Finding::warn(ABOUT, format!("{name}: {why}"), remedy)
+        }
+    }
+}
+
+fn probed(spec: ModelSpec) -> Result<Probed, String> {
+    let endpoint = Endpoint::of(spec, |name| env::var(name).ok()).map_err(|it| it.to_string())?;
+    let transport = Arc::new(Http::new().map_err(|error| error.to_string())?);
+    let terms = Terms { answer: PATIENCE, silence: PATIENCE, retries: 0 };
+    let client = Client::new(endpoint, transport).terms(terms);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(client.probe()).map_err(|failure| failure.to_string())
+}
+
+/// What refusals and answers taught.
+pub(super) fn learned(patient: &Patient) -> Vec<Finding> {
+    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+    if !patient.path.exists() {
+        return Vec::new();
+    }
+    // Whether the store can be read is another check.
+    let Ok(store) = Sqlite::open_existing(&patient.path) else { return Vec::new() };
+    let lessons = Keeper::new(Arc::new(store), profile).lessons().unwrap_or_default();
+    lessons.iter().filter_map(learned_of).collect()
+}
+
+fn learned_of(taught: &Taught) -> Option<Finding> {
+    let model = taught.model.as_deref().unwrap_or("the model");
+    let name = format!("{model} ({})", taught.format);
+    if let Some(Shortened { sent, evaluated }) = taught.shortened {
+        let [sent, evaluated] = [sent, evaluated].map(grouped);
+        let found = format!("{name}: its server read {evaluated} of {sent} tokens of a prompt");
+        return Some(Finding::warn(ABOUT, found, Shortened::REMEDY));
+    }
+    let limit = taught.limit.map(|limit| {
+        format!("{} tokens, learned from a refusal; `--limit` states another", grouped(limit))
+    });
+    let counted = taught.counted.map(|counted| {
+        let (factor, band) = (counted.factor, counted.band * 100.0);
+        format!("counts {factor:.2} tokens for 1 of ours, ±{band:.0} %")
+    });
+    let found: Vec<_> = limit.into_iter().chain(counted).collect();
+    (!found.is_empty()).then(|| Finding::ok(ABOUT, format!("{name}: {}", found.join("; "))))
+}

@@ -1,0 +1,197 @@
+//! What refusals and answers taught of models: how large a prompt they take, and how they count.
+//!
+//! Invariant: a lesson holds for the prompts of one scope to one model through one API, counted by
+//! one counter; it outlives the process, holds nothing that was said, and changes what prompts are
+//! held to, never one that was made. Fed by sessions and the hub, asked where a prompt's bounds are
+//! worked out.
+
+mod lesson;
+mod record;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use epitome_kernel::{Journal, StoreError};
+use epitome_types::Overflow;
+
+pub(crate) use lesson::{Learned, Sent};
+pub use record::{Counted, Shortened, Taught};
+
+/// Whom a prompt is for, and who counted it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct About {
+    scope: Arc<str>,
+    key: Arc<str>,
+}
+
+/// What was learned, of whatever was asked about.
+#[derive(Default)]
+pub(crate) struct Lessons {
+    known: Mutex<HashMap<Arc<str>, BTreeMap<String, Learned>>>,
+    /// What is still to be told, by scope and session.
+    untold: Mutex<HashMap<(Arc<str>, String), Shortened>>,
+}
+
+impl About {
+    pub(crate) fn new(scope: &str, format: &str, model: Option<&str>, counter: &str) -> Self {
+        let key = record::key(format, model, counter);
+        Self { scope: scope.into(), key: key.into() }
+    }
+}
+
+impl Lessons {
+    /// What is known of it.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub(crate) fn of(&self, journal: &dyn Journal, about: &About) -> Result<Learned, StoreError> {
+        self.with(journal, about, |learned| learned.clone())
+    }
+
+    /// Learns from the refusal of a prompt that has so many tokens by our count. Gives what the next
+    /// prompt may take; `share` of the refused one where nobody knows more.
+    pub(crate) fn refused(
+        &self,
+        journal: &dyn Journal,
+        about: &About,
+        tokens: u64,
+        told: Overflow,
+        share: f64,
+    ) -> u64 {
+        self.learn(journal, about, |learned| learned.refuse(tokens, told, share))
+            .unwrap_or_else(|| (tokens as f64 * share) as u64)
+    }
+
+    /// Learns from what was counted for a prompt that was answered. Gives what there is to tell:
+    /// that it was cut, unless that was told before.
+    pub(crate) fn answered(
+        &self,
+        journal: &dyn Journal,
+        about: &About,
+        sent: Sent,
+    ) -> Option<Shortened> {
+        self.learn(journal, about, |learned| learned.answer(sent)).flatten()
+    }
+
+    /// Has it told with the next prompt of a session that one of it was cut.
+    pub(crate) fn tell(&self, about: &About, session: &str, cut: Shortened) {
+        locked(&self.untold).insert((about.scope.clone(), session.to_owned()), cut);
+    }
+
+    /// What is to be told of a session, once.
+    pub(crate) fn untold(&self, scope: &str, session: &str) -> Option<Shortened> {
+        let mut untold = locked(&self.untold);
+        match untold.is_empty() {
+            true => None,
+            false => untold.remove(&(scope.into(), session.to_owned())),
+        }
+    }
+
+    /// Changes what is known, and records it where that is another than before. What cannot be
+    /// recorded is a line of the log, and holds as long as the process.
+    fn learn<T>(
+        &self,
+        journal: &dyn Journal,
+        about: &About,
+        work: impl FnOnce(&mut Learned) -> T,
+    ) -> Option<T> {
+        let learned = self.with(journal, about, |learned| {
+            let before = learned.kept();
+            let done = work(learned);
+            let after = learned.kept();
+            (done, (after != before).then(|| learned.record().written()))
+        });
+        let failed = |error: StoreError| {
+            tracing::warn!(target: "epitome", "what a provider taught was not recorded: {error}");
+        };
+        match learned {
+            Ok((done, changed)) => {
+                if let Some(written) = changed {
+                    let kept = journal.learn(&about.scope, &about.key, &written);
+                    kept.unwrap_or_else(failed);
+                }
+                Some(done)
+            }
+            Err(error) => {
+                failed(error);
+                None
+            }
+        }
+    }
+
+    fn with<T>(
+        &self,
+        journal: &dyn Journal,
+        about: &About,
+        work: impl FnOnce(&mut Learned) -> T,
+    ) -> Result<T, StoreError> {
+        let mut known = locked(&self.known);
+        if !known.contains_key(&about.scope) {
+            let recorded = journal.lessons(&about.scope)?.into_iter();
+            let read = recorded.filter_map(|(key, written)| Some((key, Learned::of(&written)?)));
+            known.insert(about.scope.clone(), read.collect());
+        }
+        let of_scope = known.entry(about.scope.clone()).or_default();
+        Ok(work(of_scope.entry(about.key.to_string()).or_default()))
+    }
+}
+
+/// What was learned in a scope, as it is recorded.
+///
+/// # Errors
+///
+/// When the journal cannot be read.
+pub(crate) fn taught(journal: &dyn Journal, scope: &str) -> Result<Vec<Taught>, StoreError> {
+    let lessons = journal.lessons(scope)?;
+    Ok(lessons.iter().filter_map(|(key, written)| Taught::read(key, written)).collect())
+}
+
+/// Each change under this lock is whole, so a panic elsewhere leaves what it guards sound.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_store::Memory;
+
+    use super::*;
+
+    fn about(scope: &str, model: &str) -> About {
+        About::new(scope, "openai", Some(model), "words")
+    }
+
+    fn limit(lessons: &Lessons, journal: &Memory, about: &About) -> Option<u64> {
+        lessons.of(journal, about).unwrap().limit
+    }
+
+    #[test]
+    fn lessons_hold_for_one_model_of_one_scope_and_outlive_the_process() {
+        let (journal, lessons) = (Memory::new(), Lessons::default());
+        let told = Overflow { limit: Some(800), size: None };
+        assert_eq!(lessons.refused(&journal, &about("a", "m"), 1000, told, 0.75), 800);
+        for lessons in [lessons, Lessons::default()] {
+            assert_eq!(limit(&lessons, &journal, &about("a", "m")), Some(800));
+            assert_eq!(limit(&lessons, &journal, &about("a", "n")), None);
+            assert_eq!(limit(&lessons, &journal, &about("b", "m")), None);
+        }
+        let taught = taught(&journal, "a").unwrap();
+        assert_eq!((taught.len(), taught[0].model.as_deref()), (1, Some("m")));
+        assert_eq!((taught[0].limit, taught[0].counted), (Some(800), None));
+    }
+
+    #[test]
+    fn counting_is_learned_from_answers_and_outlives_the_process() {
+        let (journal, lessons) = (Memory::new(), Lessons::default());
+        for tokens in [1000, 2000, 3000] {
+            let sent = Sent { tokens, images: 0, counted: tokens + tokens / 4, cuts: false };
+            assert_eq!(lessons.answered(&journal, &about("a", "m"), sent), None);
+        }
+        for lessons in [lessons, Lessons::default()] {
+            assert_eq!(lessons.of(&journal, &about("a", "m")).unwrap().in_ours(1000), 800);
+        }
+        let counted = taught(&journal, "a").unwrap()[0].counted.unwrap();
+        assert_eq!(counted, Counted { factor: 1.25, band: 0.0, samples: 3 });
+    }
+}

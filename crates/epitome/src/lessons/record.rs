@@ -1,0 +1,100 @@
+//! How lessons are recorded, and how they are shown.
+//!
+//! Invariant: what this program cannot read teaches nothing; it is learned anew. Used by `lessons`.
+
+use epitome_count::Factor;
+use epitome_types::Happened;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A lesson, as the journal has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) samples: Vec<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shortened: Option<Shortened>,
+}
+
+/// What is known of a model, through an API and by a counter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Taught {
+    /// The format of the API.
+    pub format: String,
+    /// The model, where requests name one.
+    pub model: Option<String>,
+    /// The counter.
+    pub counter: String,
+    /// The limit that refusals taught, in our tokens.
+    pub limit: Option<u64>,
+    /// How its provider counts.
+    pub counted: Option<Counted>,
+    /// The last prompt, where its server cut it.
+    pub shortened: Option<Shortened>,
+}
+
+/// How a provider counts, as its answers say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Counted {
+    /// Tokens of the provider for one of ours.
+    pub factor: f64,
+    /// How far single prompts are off that, as a part of it.
+    pub band: f64,
+    /// How many prompts say so.
+    pub samples: usize,
+}
+
+/// A prompt of which a server read but a part, without a word (hazard 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shortened {
+    /// Its tokens by our count.
+    pub sent: u64,
+    /// The tokens that the server read.
+    pub evaluated: u64,
+}
+
+impl Shortened {
+    /// What to do about it.
+    pub const REMEDY: &str = "state the context size (`--size`), so that it is told to Ollama with \
+        every request, or have its server make more room (OLLAMA_CONTEXT_LENGTH, or num_ctx in the \
+        Modelfile)";
+
+    /// What is told of it.
+    pub(crate) fn happened(self) -> Happened {
+        let Self { sent, evaluated } = self;
+        Happened::PromptCut { sent, evaluated, remedy: Self::REMEDY.to_owned() }
+    }
+}
+
+/// The key of a lesson.
+pub(super) fn key(format: &str, model: Option<&str>, counter: &str) -> String {
+    serde_json::json!([format, model, counter]).to_string()
+}
+
+impl Record {
+    pub(super) fn read(written: &str) -> Option<Self> {
+        serde_json::from_str(written).ok()
+    }
+
+    pub(super) fn written(&self) -> String {
+        // Plain figures: it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Taught {
+    pub(super) fn read(key: &str, written: &str) -> Option<Self> {
+        let (format, model, counter) = serde_json::from_str(key).ok()?;
+        let learned = super::Learned::of(written)?;
+        let Record { limit, shortened, .. } = learned.record();
+        Some(Self { format, model, counter, limit, counted: learned.counted(), shortened })
+    }
+}
+
+impl From<Factor> for Counted {
+    fn from(Factor { factor, band, samples }: Factor) -> Self {
+        Self { factor, band, samples }
+    }
+}
