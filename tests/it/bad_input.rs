@@ -94,7 +94,7 @@ fn arguments_that_make_no_sense() {
         "compress --format codex good.json",
         "compress --to pi good.json",
         "compress --ratio 4 --to anthropic good.json",
-        "compress --summarizer ollama:llama3.2:3b good.json",
+        "compress --summarizer llama3.2 good.json",
         "compress --profile olm good.json",
         "compress --json good.json",
         "compress --quiet --verbose good.json",

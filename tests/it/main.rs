@@ -34,6 +34,8 @@ mod mcp;
 #[cfg(test)]
 mod measure;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod playing;
 #[cfg(test)]
 mod plugins;
