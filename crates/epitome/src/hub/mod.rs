@@ -241,8 +241,7 @@ impl Hub {
     /// the one that was refused, whatever the limit.
     pub async fn overflowed(&self, ask: &Ask, sent: &Sent, told: Overflow) {
         let share = self.profile.options.limit.refused_share;
-        let (prompt, lessons) = (&sent.prompt, &self.shared.lessons);
-        let most = lessons.refused(&*self.journal, &prompt.about, prompt.tokens[1], told, share);
+        let most = self.shared.lessons.refused(&*self.journal, &sent.prompt, told, share);
         let found = match self.history(ask) {
             Ok(history) => locked(&self.conversations).find(&history),
             Err(_) => None,
@@ -255,11 +254,8 @@ impl Hub {
     /// What came back for a prompt: the provider's count and its answer, for the journal. What
     /// cannot be recorded is a line of the log; the conversation goes on without it.
     pub async fn answered(&self, sent: &Sent, answer: &Answered) {
-        let (prompt, counted) = (&sent.prompt, sent.prompt.counted(sent.format, answer.usage));
-        let lessons = &self.shared.lessons;
-        if let Some(cut) = lessons.answered(&*self.journal, &prompt.about, counted) {
-            lessons.tell(&prompt.about, &prompt.session, cut);
-        }
+        let counted = sent.prompt.counted(sent.format, answer.usage);
+        self.shared.lessons.answered(&*self.journal, &sent.prompt, counted);
         let message = answer.message.as_deref();
         let entry = message.and_then(|bytes| epitome_wire::message(bytes, sent.format).ok());
         if let Some(entry) = &entry {

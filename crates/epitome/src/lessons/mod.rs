@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use epitome_kernel::{Journal, StoreError};
 use epitome_types::Overflow;
 
+use crate::session::Prompt;
 pub(crate) use lesson::{Learned, Sent};
 pub use record::{Counted, Shortened, Taught};
 
@@ -49,34 +50,28 @@ impl Lessons {
         self.with(journal, about, |learned| learned.clone())
     }
 
-    /// Learns from the refusal of a prompt that has so many tokens by our count. Gives what the next
-    /// prompt may take; `share` of the refused one where nobody knows more.
+    /// Learns from the refusal of a prompt. Gives what the next prompt may take; `share` of the
+    /// refused one where nobody knows more.
     pub(crate) fn refused(
         &self,
         journal: &dyn Journal,
-        about: &About,
-        tokens: u64,
+        prompt: &Prompt,
         told: Overflow,
         share: f64,
     ) -> u64 {
-        self.learn(journal, about, |learned| learned.refuse(tokens, told, share))
+        let tokens = prompt.tokens[1];
+        self.learn(journal, &prompt.about, |learned| learned.refuse(tokens, told, share))
             .unwrap_or_else(|| (tokens as f64 * share) as u64)
     }
 
-    /// Learns from what was counted for a prompt that was answered. Gives what there is to tell:
-    /// that it was cut, unless that was told before.
-    pub(crate) fn answered(
-        &self,
-        journal: &dyn Journal,
-        about: &About,
-        sent: Sent,
-    ) -> Option<Shortened> {
-        self.learn(journal, about, |learned| learned.answer(sent)).flatten()
-    }
-
-    /// Has it told with the next prompt of a session that one of it was cut.
-    pub(crate) fn tell(&self, about: &About, session: &str, cut: Shortened) {
-        locked(&self.untold).insert((about.scope.clone(), session.to_owned()), cut);
+    /// Learns from what was counted for a prompt that was answered. Where it was cut, and that was
+    /// not told before, the next prompt of its session tells of it.
+    pub(crate) fn answered(&self, journal: &dyn Journal, prompt: &Prompt, sent: Sent) {
+        let cut = self.learn(journal, &prompt.about, |learned| learned.answer(sent)).flatten();
+        if let Some(cut) = cut {
+            let session = (prompt.about.scope.clone(), prompt.session.clone());
+            locked(&self.untold).insert(session, cut);
+        }
     }
 
     /// What is to be told of a session, once.
@@ -170,7 +165,7 @@ mod tests {
     fn lessons_hold_for_one_model_of_one_scope_and_outlive_the_process() {
         let (journal, lessons) = (Memory::new(), Lessons::default());
         let told = Overflow { limit: Some(800), size: None };
-        assert_eq!(lessons.refused(&journal, &about("a", "m"), 1000, told, 0.75), 800);
+        lessons.learn(&journal, &about("a", "m"), |learned| learned.refuse(1000, told, 0.75));
         for lessons in [lessons, Lessons::default()] {
             assert_eq!(limit(&lessons, &journal, &about("a", "m")), Some(800));
             assert_eq!(limit(&lessons, &journal, &about("a", "n")), None);
@@ -186,7 +181,7 @@ mod tests {
         let (journal, lessons) = (Memory::new(), Lessons::default());
         for tokens in [1000, 2000, 3000] {
             let sent = Sent { tokens, images: 0, counted: tokens + tokens / 4, cuts: false };
-            assert_eq!(lessons.answered(&journal, &about("a", "m"), sent), None);
+            lessons.learn(&journal, &about("a", "m"), |learned| learned.answer(sent));
         }
         for lessons in [lessons, Lessons::default()] {
             assert_eq!(lessons.of(&journal, &about("a", "m")).unwrap().in_ours(1000), 800);

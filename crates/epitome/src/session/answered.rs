@@ -10,7 +10,6 @@ use epitome_wire::Answer;
 
 use super::{Prompt, Session};
 use crate::Error;
-use crate::lessons::Sent;
 use crate::recorded::said;
 
 impl Session {
@@ -28,7 +27,8 @@ impl Session {
             last = Some(epitome_wire::message(bytes, format)?).zip(Some(bytes));
         }
         if let Some(usage) = answer.usage {
-            self.learn(prompt, prompt.counted(format, usage));
+            let sent = prompt.counted(format, usage);
+            self.shared.lessons.answered(&*self.journal, prompt, sent);
         }
         let said = last.map(|(entry, bytes)| {
             let key = EntryKey::of(&entry);
@@ -47,22 +47,11 @@ impl Session {
         Ok(self.journal.answered(&self.scope, &prompt.session, &answered)?)
     }
 
-    /// Learns from what was counted for a prompt, and tells of one that its server cut.
-    fn learn(&self, prompt: &Prompt, sent: Sent) {
-        let cut = self.shared.lessons.answered(&*self.journal, &prompt.about, sent);
-        if let Some(cut) = cut {
-            let (session, at) = (prompt.session.clone(), (self.clock)());
-            let tokens = [cut.sent, cut.evaluated];
-            self.tell(&[Event { session, at, tokens, what: cut.happened() }]);
-        }
-    }
-
     /// The provider refused a prompt as too long. The next one is made smaller, and where it said
     /// its limit all that follow are held to that, unless the user stated one.
     pub fn refused(&mut self, prompt: &Prompt, told: Overflow) {
         let share = self.settings.profile.options.limit.refused_share;
-        let (lessons, tokens) = (&self.shared.lessons, prompt.tokens[1]);
-        let next = lessons.refused(&*self.journal, &prompt.about, tokens, told, share);
+        let next = self.shared.lessons.refused(&*self.journal, prompt, told, share);
         self.told.refused = Some(next);
     }
 
