@@ -124,11 +124,6 @@ pub struct Status {
 }
 
 impl Profile {
-    /// The limit that is assumed for a provider's format where nobody states one, in tokens.
-    pub fn guessed_limit(&self, format: Format) -> u64 {
-        self.options.limit.guess(format)
-    }
-
     /// The limit that it states, or else assumes, in tokens.
     pub(crate) fn limit(&self, format: Format) -> u64 {
         self.window.limit(self, format)
