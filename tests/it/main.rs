@@ -8,6 +8,8 @@ mod ab;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod chat;
+#[cfg(test)]
 mod compress;
 #[cfg(test)]
 mod config;

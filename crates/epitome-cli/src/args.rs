@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::fault::Fault;
 use crate::{
-    ab, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy, recall,
-    replay, run, scan, serve, session, snapshot, status, text, trust,
+    ab, chat, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy,
+    recall, replay, run, scan, serve, session, snapshot, status, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -28,6 +28,7 @@ pub(crate) enum Verb {
     Run(Box<run::Args>),
     Serve(Box<serve::Args>),
     Mcp(mcp::Args),
+    Chat(Box<chat::Args>),
     Compress(compress::Args),
     Replay(Box<replay::Args>),
     Scan(scan::Args),

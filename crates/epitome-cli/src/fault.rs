@@ -1,8 +1,8 @@
 //! What ends the program early, and the exit code that says whose move it is.
 //!
 //! Invariant: the codes are a contract with scripts: 1 internal fault, 2 usage or an output that
-//! cannot be written, 3 input that cannot be read, 4 it cannot fit, 5 the proxy cannot start, 6 a
-//! check found something.
+//! cannot be written, 3 input that cannot be read, 4 it cannot fit, 5 the proxy cannot start or a
+//! model does not answer, 6 a check found something.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -54,7 +54,7 @@ impl Fault {
         Self::new(CANNOT_FIT, line)
     }
 
-    /// The proxy cannot start.
+    /// The proxy cannot start, or a model does not answer.
     pub(crate) fn unavailable(line: impl Display) -> Self {
         Self::new(UNAVAILABLE, line)
     }
@@ -113,6 +113,8 @@ impl Fault {
             | Error::Augment(_)
             | Error::Goal(_)
             | Error::NotBegun { .. }
+            | Error::NothingSaid
+            | Error::OtherFormat { .. }
             | Error::SnapshotNamed { .. } => Self::usage(error),
             _ => Self::internal(error),
         }
@@ -136,7 +138,7 @@ impl Fault {
     }
 
     /// Says it, and gives the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         say("error", AnsiColor::Red, &self.line);
         ExitCode::from(self.code)
     }

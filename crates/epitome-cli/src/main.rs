@@ -7,6 +7,7 @@ mod ab;
 mod args;
 mod bar;
 mod catch_up;
+mod chat;
 mod clock;
 mod completions;
 mod compress;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Some(Verb::Run(args)) => run::run(&args).map(|ended| code = ended.into()),
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Mcp(args)) => mcp::run(&args),
+        Some(Verb::Chat(args)) => chat::run(&args).map(|ended| code = ended),
         Some(Verb::Compress(args)) => compress::run(&args),
         Some(Verb::Replay(args)) => replay::run(&args),
         Some(Verb::Scan(args)) => scan::run(&args),

@@ -68,7 +68,8 @@ fn categories(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
+/// The categories of a prompt with their tokens, all together last.
+pub(crate) fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
     [
         ("system", by.system),
         ("tools", by.tools),

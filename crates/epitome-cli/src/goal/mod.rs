@@ -5,6 +5,8 @@
 
 mod show;
 
+pub(crate) use show::all as shown;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use epitome::types::hook::{Shape, Shaped};
 use epitome::types::{
@@ -201,15 +203,23 @@ fn list(of: &Of) -> Result<(), Fault> {
 
 fn set(args: &SetArgs) -> Result<(), Fault> {
     let text = args.text.join(" ");
-    args.of.change(|goals| {
-        if args.new || goals.active().is_none() {
-            let priority = args.priority.unwrap_or(Priority::Medium);
-            return vec![GoalChange::Set { text, priority }.into()];
-        }
-        let matters = args.priority.map(|priority| GoalChange::Prioritise { priority });
-        let changes = [GoalChange::Revise { text }].into_iter().chain(matters);
-        changes.map(GoalAct::from).collect()
-    })
+    args.of.change(|goals| setting(goals, text, args.priority, args.new))
+}
+
+/// The changes that set a goal, or word the active one anew.
+pub(crate) fn setting(
+    goals: &Goals,
+    text: String,
+    priority: Option<Priority>,
+    new: bool,
+) -> Vec<GoalAct> {
+    if new || goals.active().is_none() {
+        let priority = priority.unwrap_or(Priority::Medium);
+        return vec![GoalChange::Set { text, priority }.into()];
+    }
+    let matters = priority.map(|priority| GoalChange::Prioritise { priority });
+    let changes = [GoalChange::Revise { text }].into_iter().chain(matters);
+    changes.map(GoalAct::from).collect()
 }
 
 fn turn(which: &Which, change: GoalChange) -> Result<(), Fault> {

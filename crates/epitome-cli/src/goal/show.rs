@@ -9,7 +9,7 @@ use super::numbered;
 use crate::text::{counted, on_one_line, plain};
 
 /// All goals of a session.
-pub(super) fn all(of: &SessionGoals) -> String {
+pub(crate) fn all(of: &SessionGoals) -> String {
     let SessionGoals { session, goals } = of;
     if goals.goals.is_empty() && goals.decisions.is_empty() {
         return format!("session {session}: no goal is set; `epitome goal set TEXT` sets one");

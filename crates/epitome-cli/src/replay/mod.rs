@@ -25,7 +25,7 @@ use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, Wind
 use crate::screen::{Screen, To};
 use crate::settings;
 use crate::text::plain;
-use event::Told;
+pub(crate) use event::Told;
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
 /// would

@@ -1,0 +1,133 @@
+//! One message and its answer.
+//!
+//! Invariant: a message is recorded whatever becomes of its answer, and what came of one is too. Called
+//! by the loop of `chat`.
+
+use std::future::{Future, pending};
+use std::pin::{Pin, pin};
+
+use anstyle::AnsiColor;
+use epitome::{Prompt, Said, TalkError};
+use tokio::time::interval;
+
+use super::trouble::Trouble;
+use super::view::TICK;
+use super::{Chat, seen};
+use crate::fault::Fault;
+use crate::files;
+use crate::text::{counted, grouped};
+
+/// How a message ended.
+pub(super) enum Ended {
+    /// The next one may come.
+    Well,
+    /// It was not answered.
+    Badly(Trouble),
+    /// Nobody reads the answers any longer.
+    Unread,
+}
+
+impl Chat {
+    /// Says a message to the model, and shows what it answers.
+    pub(super) async fn say(&mut self, text: &str) -> Result<Ended, Fault> {
+        seen(&self.view).wait();
+        let view = &self.view;
+        let stop = stop(seen(view).terminal);
+        let hear = &mut |heard: epitome::Heard<'_>| seen(view).hear(heard);
+        let said = {
+            let mut saying = pin!(self.talk.say_until(text, hear, stop));
+            let mut tick = interval(TICK);
+            loop {
+                tokio::select! {
+                    said = &mut saying => break said,
+                    _ = tick.tick() => seen(view).tick(),
+                }
+            }
+        };
+        let lost = seen(view).end();
+        self.tape.save()?;
+        if let Some(error) = lost
+            && !files::is_read(Err(error))?
+        {
+            return Ok(Ended::Unread);
+        }
+        match said {
+            Ok(said) => {
+                self.answered(said);
+                Ok(Ended::Well)
+            }
+            Err(TalkError::Stopped) => {
+                seen(&self.view).note(AnsiColor::Yellow, "stopped; what you said is kept");
+                Ok(Ended::Well)
+            }
+            Err(error) => Ok(Ended::Badly(Trouble::of(error, self.talk.client()).await)),
+        }
+    }
+
+    /// Makes the prompt smaller now.
+    pub(super) async fn compress(&mut self) -> Result<(), Fault> {
+        let stop = stop(seen(&self.view).terminal);
+        seen(&self.view).wait();
+        self.talk.session().ask_to_compress();
+        let made = {
+            let mut making = pin!(self.talk.session().prompt());
+            let (mut tick, mut stop) = (interval(TICK), pin!(stop));
+            loop {
+                tokio::select! {
+                    made = &mut making => break Some(made),
+                    _ = tick.tick() => seen(&self.view).tick(),
+                    () = &mut stop => break None,
+                }
+            }
+        };
+        seen(&self.view).arrived();
+        let Some(prompt) = made else { return Ok(()) };
+        let prompt = prompt.map_err(Fault::of)?;
+        seen(&self.view).events(&prompt.events);
+        self.standing(prompt);
+        Ok(())
+    }
+
+    fn answered(&mut self, said: Said) {
+        if let Some(cause) = said.broke_off {
+            let line = format!("the answer broke off: {cause}; what came of it is kept");
+            seen(&self.view).note(AnsiColor::Yellow, &line);
+        }
+        self.standing(said.prompt);
+    }
+
+    /// Shows how the conversation stands (SPEC 3.5), and what a policy advises, once.
+    fn standing(&mut self, prompt: Prompt) {
+        let status = prompt.status.clone().unwrap_or_default();
+        let line = status.text.unwrap_or_else(|| self.line(&prompt));
+        let mut view = seen(&self.view);
+        view.aside(&line);
+        if let Some(advice) = status.advice.filter(|advice| self.advised.as_ref() != Some(advice)) {
+            view.note(AnsiColor::Yellow, &advice);
+            self.advised = Some(advice);
+        }
+        drop(view);
+        self.prompt = Some(prompt);
+    }
+
+    /// The status line where no policy says how far the conversation can be relied on.
+    fn line(&mut self, prompt: &Prompt) -> String {
+        let made = self.talk.session().info().map_or(0, |info| info.compressions);
+        let [used, limit] = [prompt.tokens[1], prompt.limit].map(grouped);
+        let guessed = if self.talk.known().source.is_stated() { "" } else { " (a guess)" };
+        let made = counted(made.into(), "compression");
+        format!("Context: {used}/{limit}{guessed}  ({made})")
+    }
+}
+
+/// What ends an answer early: on a terminal Ctrl-C, which ends a pipe as any program.
+fn stop(terminal: bool) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    if !terminal {
+        return Box::pin(pending());
+    }
+    Box::pin(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+    })
+}

@@ -1,0 +1,182 @@
+//! `epitome chat`: a conversation with a model, past its window.
+//!
+//! Each file is one duty: `open` gets ready, `input` reads lines, `errand` tells commands from messages,
+//! `acts` does what commands say, `answer` has a message answered, `view` shows it, `veil` hides markers,
+//! `trouble` says what a failure means, `tape` records and plays.
+//!
+//! Invariant: answers go to standard output, all else to standard error. A pipe goes on with the next
+//! line where a message is not answered, unless the next would meet the same; the exit code is that of
+//! the first line that went wrong.
+
+mod acts;
+mod answer;
+mod errand;
+mod input;
+mod open;
+mod spoken;
+mod tape;
+mod trouble;
+mod veil;
+mod view;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use epitome::model::ModelSpec;
+use epitome::{Config, Levers, Prompt, Sqlite, Talk};
+use tokio::runtime::{Builder, Runtime};
+
+use self::answer::Ended;
+use self::errand::Line;
+use self::input::{Input, Typed};
+use self::tape::Tape;
+use self::view::View;
+use crate::fault::Fault;
+use crate::flags::{SummarizerFlags, WindowFlags};
+use crate::settings::{self, ProfileFlags};
+
+/// So many messages can be gone back to with the arrow keys.
+const BACK: u32 = 400;
+
+/// Talks with a model, past its window: what no longer fits is summed up, and can be recalled
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome chat --model ollama:llama3.2:3b --session garden\n\n\
+    From a pipe, a message a line; answers go to standard output, an empty line behind each:\n  \
+    printf 'Hello!\\nWho are you?\\n' | epitome chat --model openai:qwen@http://127.0.0.1:8080/v1\n\n\
+    Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY, and\n\
+    EPITOME_API_KEY for other addresses.")]
+pub(crate) struct Args {
+    /// The model: ollama:NAME, openai:NAME@URL or anthropic:NAME
+    #[arg(long = "model", value_name = "MODEL")]
+    spec: ModelSpec,
+    /// The session: it is gone on with, or begins by this name [default: a new one]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// The system prompt of a session that begins: a file, or a text of several words
+    #[arg(long, value_name = "FILE|TEXT")]
+    system: Option<String>,
+    #[command(flatten)]
+    window: WindowFlags,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
+    /// The mode that policies are told of: developer, planning, whatever they know
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// The folder whose augments there are, and where files go [default: the current folder's
+    /// augments, and no files]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The store [default: as configured, or epitome.db in the user's data folder]
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    profile: ProfileFlags,
+    /// Writes what goes to the model and back onto a cassette, without keys
+    #[arg(long, value_name = "FILE", conflicts_with = "cassette")]
+    record: Option<PathBuf>,
+    /// Plays a cassette in place of the model; what is asked must be what was recorded
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+    /// Says nothing but answers and errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Says more
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Args {
+    fn config(&self) -> Result<Config, Fault> {
+        self.profile.load(|sources| {
+            let sources = settings::path(sources, "--store", "store", self.store.as_deref());
+            let sources = self.summarizers.set(self.window.set(sources));
+            settings::text(sources, "--mode", "mode", self.mode.as_deref())
+        })
+    }
+}
+
+/// A conversation.
+struct Chat {
+    talk: Talk,
+    levers: Levers,
+    store: Arc<Sqlite>,
+    tape: Tape,
+    view: Mutex<View>,
+    /// The last prompt that was made.
+    prompt: Option<Prompt>,
+    /// What a policy advised last.
+    advised: Option<String>,
+    /// What has to be added to another command so that it means the same store.
+    flag: String,
+}
+
+/// The view, for a moment.
+fn seen(view: &Mutex<View>) -> MutexGuard<'_, View> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the verb; gives the exit code where nothing ended it early.
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Fault> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(Fault::internal)?;
+    let terminal = Input::is_terminal();
+    let mut chat = runtime.block_on(Chat::open(args, terminal))?;
+    let code = chat.talk_on(&runtime, terminal);
+    // Whatever still goes on in the background has nobody to wait for it.
+    runtime.shutdown_background();
+    code
+}
+
+impl Chat {
+    /// Takes line after line.
+    fn talk_on(&mut self, runtime: &Runtime, terminal: bool) -> Result<ExitCode, Fault> {
+        let mut input = Input::new(terminal, &self.typed()?)?;
+        let mut code = ExitCode::SUCCESS;
+        let mut went_wrong = |fault: &Fault| {
+            let said = fault.report();
+            if !terminal && code == ExitCode::SUCCESS {
+                code = said;
+            }
+        };
+        loop {
+            let line = match input.next()? {
+                Typed::Line(line) => line,
+                Typed::Nothing => continue,
+                Typed::End => break,
+            };
+            match Line::read(&line) {
+                Line::Blank => {}
+                Line::Unknown(what) => went_wrong(&Fault::usage(what)),
+                Line::Command(errand, rest) => match runtime.block_on(self.perform(errand, rest)) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(fault) => went_wrong(&fault),
+                },
+                Line::Message(text) => match runtime.block_on(self.say(text))? {
+                    Ended::Well => {}
+                    Ended::Unread => break,
+                    Ended::Badly(trouble) => {
+                        went_wrong(&trouble.fault);
+                        if trouble.stays && !terminal {
+                            break;
+                        }
+                    }
+                },
+            }
+        }
+        Ok(code)
+    }
+
+    /// What was typed in the session before.
+    fn typed(&mut self) -> Result<Vec<String>, Fault> {
+        let Some(name) = self.talk.session().name().map(str::to_owned) else {
+            return Ok(Vec::new());
+        };
+        if self.levers.session(Some(&name)).is_err() {
+            return Ok(Vec::new());
+        }
+        let said = spoken::last(self.levers.keeper(), &name, BACK)?;
+        Ok(said.into_iter().filter(spoken::Spoken::is_typed).map(|said| said.text).collect())
+    }
+}

@@ -1,0 +1,91 @@
+//! From flags to a conversation that can begin.
+//!
+//! Invariant: whatever is wrong is said before anything is recorded, but for a model that is reached
+//! and does not answer. Called by the verb.
+
+use std::env;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use epitome::types::By;
+use epitome::{Compressor, Config, Folder, LOCAL, Levers, Profile, Sqlite, Talk};
+
+use super::acts::addressee;
+use super::tape::Tape;
+use super::trouble::{Trouble, fault_of};
+use super::view::View;
+use super::{Args, Chat};
+use crate::fault::Fault;
+use crate::journal::store_path;
+use crate::text::counted;
+use crate::{files, settings};
+
+/// The largest system prompt that is read, in bytes.
+const MOST: u64 = 1 << 20;
+
+impl Chat {
+    /// Meets the model, and takes the session up.
+    pub(super) async fn open(args: &Args, terminal: bool) -> Result<Self, Fault> {
+        let config = args.config()?;
+        let tape = Tape::new(args.record.as_deref(), args.cassette.as_deref())?;
+        let client = tape.client(args.spec.clone())?;
+        let system = args.system.as_deref().map(system).transpose()?;
+        let profile = connected(&config, &tape)?;
+        let path = store_path(args.store.as_deref(), &config)?;
+        let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+        let store = Arc::new(store);
+        let folder = args.workspace.clone().or_else(|| env::current_dir().ok());
+        let augments = config.augments(folder.as_deref());
+        let mut builder = Compressor::builder().profile(profile.clone()).watch();
+        builder = builder.format(args.spec.api.format()).augments(augments.clone());
+        if let Some(folder) = &args.workspace {
+            builder = builder.workspace(Folder::new(folder));
+        }
+        let levers = Levers::new(store.clone(), profile, LOCAL, By::User).with_augments(augments);
+        let known = args.session.as_ref().and_then(|name| levers.session(Some(name)).ok());
+        let session = builder.session(store.clone(), args.session.as_deref());
+        let mut talk = Talk::new(session, client);
+        if let Err(failure) = talk.ask_for_window().await {
+            return Err(Trouble::of_model(failure, talk.client()).await.fault);
+        }
+        talk.begin(system.as_deref()).map_err(fault_of)?;
+        let mut view = View::new(terminal, args.quiet, args.verbose);
+        let name = levers.keeper().profile().name();
+        view.aside(&format!("{}; profile {name}", addressee(&talk)));
+        if let Some(known) = &known {
+            let said = counted(known.messages.into(), "message");
+            let own = if system.is_some() { ", and its own system prompt" } else { "" };
+            view.aside(&format!("session {} goes on, with {said}{own}", known.name));
+        }
+        if terminal {
+            view.aside("/help lists commands; Ctrl-C ends an answer, Ctrl-D the conversation");
+        }
+        let flag = args.store.as_ref().map(|path| format!(" --store {}", path.display()));
+        Ok(Self {
+            talk,
+            levers,
+            store,
+            tape,
+            view: Mutex::new(view),
+            prompt: None,
+            advised: None,
+            flag: flag.unwrap_or_default(),
+        })
+    }
+}
+
+/// The profile, with the models that write its summaries.
+fn connected(config: &Config, tape: &Tape) -> Result<Profile, Fault> {
+    let profile = settings::permitted(config.chosen()?)?;
+    profile.connected(tape.transport(), |name| tape.var(name)).map_err(Fault::usage)
+}
+
+/// A system prompt: what a file says, or a text of several words.
+fn system(given: &str) -> Result<String, Fault> {
+    if given.trim().contains(char::is_whitespace) && !Path::new(given).is_file() {
+        return Ok(given.to_owned());
+    }
+    let text = String::from_utf8(files::read(Some(Path::new(given)), MOST)?);
+    let text = text.map_err(|_| Fault::unreadable(format!("{given}: is no text in UTF-8")))?;
+    Ok(text.trim_end().to_owned())
+}

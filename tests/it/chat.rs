@@ -1,0 +1,270 @@
+//! `epitome chat` on a pipe: past its window, past failures, over sessions and cassettes.
+
+use epitome_upstream::{Fault, Script, Turn, Upstream};
+
+use crate::program::{Place, Ran};
+
+/// The APIs, each with what its base address ends with.
+const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
+
+/// A model that answers a first message so, and others with `That is all.`
+fn answering(text: &str) -> Script {
+    Script { turns: vec![Turn { text: text.to_owned(), ..Turn::default() }], ..Script::default() }
+}
+
+/// How the model of an upstream is named.
+fn model((api, path): (&str, &str), upstream: &Upstream) -> String {
+    format!("{api}:m@{}{path}", upstream.url())
+}
+
+/// Talks in a place, a message a line.
+fn chat(place: &Place, model: &str, args: &str, lines: &str) -> Ran {
+    let all = ["chat", "--store", "s.db", "--model", model].into_iter();
+    place.feed(all.chain(args.split_whitespace()), lines.as_bytes())
+}
+
+/// A line of about forty tokens that no other is like.
+fn told(n: usize) -> String {
+    format!(
+        "Note {n}: the file src/part{n}/mod.rs holds the rule {}, which must stay as it is; \
+         rename nothing there, and see to it that test number {} still passes tomorrow.\n",
+        n * 7919 % 1009,
+        n * 31 + 4
+    )
+}
+
+/// The answers on standard output: an empty line stands behind each.
+fn answers(ran: &Ran) -> Vec<&str> {
+    ran.text().split_terminator("\n\n").collect()
+}
+
+#[track_caller]
+fn check(name: &str, lines: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, lines));
+}
+
+#[test]
+fn a_conversation_goes_on_past_three_times_its_window() {
+    for api in APIS {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let place = Place::new();
+        let lines: String = (0..80).map(told).collect();
+        let ran = chat(&place, &model(api, &upstream), "--limit 1500 --session long", &lines);
+        assert_eq!((ran.code, answers(&ran).len()), (0, 80), "{}: {}", api.0, ran.err);
+        let prompts = upstream.prompts();
+        assert_eq!(prompts.len(), 80, "{}", api.0);
+        assert!(prompts.iter().all(|prompt| prompt.refused.is_none()), "{}", api.0);
+        assert!(prompts.iter().all(|it| it.raw.len() < 1500 * 8), "{}", api.0);
+        let compressed = ran.err.matches("compressed (").count();
+        assert!(compressed >= 2 && ran.err.contains("/1,500"), "{}: {}", api.0, ran.err);
+        let shown = place.run(["session", "show", "long", "--store", "s.db", "--json"]).json();
+        assert!(shown["tokens"][0].as_u64() > Some(3 * 1500), "{shown}");
+        assert_eq!(shown["messages"], 160, "{}", api.0);
+    }
+}
+
+#[test]
+fn every_command_does_what_it_says() {
+    let upstream =
+        Upstream::start(answering("Sure.\n[GOAL] Ship the importer\nLet us go.")).unwrap();
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("augments/style")).unwrap();
+    place.write("augments/style/brief.md", "# Be brief\n\nAnswer in one line.\n");
+    let notes: String = (0..24).map(told).collect();
+    let commands = "/help\n/mode\n/mode debugger\n/model\n/goal\n/goal Ship it all\n/snapshot first\n\
+        /context\n/pin\n/pin e2\n/unpin e2\n/augments\n/augments style/brief\n/compress\n/status\n\
+        /undo\n/redo\n/recall rule of part3\n/export said.md\n/export said.json\n/quit\nnot said\n";
+    let lines = format!("Hello there\n{notes}{commands}");
+    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 1200 --session all", &lines);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // The marker is recorded and not shown.
+    assert!(ran.text().contains("Let us go.") && !ran.text().contains("[GOAL]"), "{}", ran.text());
+    for said in [
+        "  /compress                 makes the prompt smaller now\n",
+        "no mode is set",
+        "mode debugger\n",
+        " tokens, stated by the user\n",
+        "g1 active: Ship the importer\n",
+        "g1 active: Ship it all\n",
+        "goes back to it\n",
+        "as said   as sent\n",
+        "  e49   assistant          Answer turn25x25. That is all.\n",
+        "pinned by hand are e2\n",
+        "nothing is pinned by hand\n",
+        "style/brief  Be brief\n",
+        "loaded 1 augment\n",
+        "  window ",
+        "is taken back",
+        "is in force again\n",
+        "src/part3/mod.rs",
+        "said.md was written\n",
+        "said.json was written\n",
+    ] {
+        assert!(ran.err.contains(said), "{said:?} is missing in:\n{}", ran.err);
+    }
+    assert_eq!(upstream.prompts().len(), 25);
+    let said = String::from_utf8(place.read("said.md")).unwrap();
+    assert!(said.contains("Hello there") && said.contains("[GOAL] Ship the importer"), "{said}");
+    assert!(place.read_json("said.json")["messages"].as_array().unwrap().len() >= 50);
+}
+
+#[test]
+fn commands_that_cannot_be_done_are_one_line_each() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let place = Place::new();
+    let lines = "/compres\n/nothing\n/status\n/context\n/recall\n/undo\n/pin e9\nHello\n/undo\n/redo\n\
+        /pin e99\n/goal done\n/model gpt\n/model ollama:x@http://127.0.0.1:9\n/augments no/such\n";
+    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000 -q --session errs", lines);
+    assert_eq!((ran.code, answers(&ran).len()), (2, 1), "{}", ran.err);
+    check("chat_commands_that_cannot_be_done", &ran.err);
+}
+
+#[test]
+fn answers_that_break_off_and_models_that_fail_do_not_end_a_pipe() {
+    let faults = vec![Fault::Cut, Fault::Status(400), Fault::None];
+    let upstream = Upstream::start(Script { faults, ..answering("some words") }).unwrap();
+    let place = Place::new();
+    let ran = chat(&place, &model(APIS[0], &upstream), "--limit 4000", "one\ntwo\nthree\n");
+    assert_eq!((ran.code, answers(&ran).len()), (5, 2), "{}", ran.err);
+    assert!(ran.err.contains("the answer broke off: "), "{}", ran.err);
+    assert!(ran.err.contains("the provider refuses with 400: scripted failure"), "{}", ran.err);
+    let last = upstream.prompts().pop().unwrap().body;
+    let said: Vec<_> = last["messages"].as_array().unwrap().iter().collect();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(said[1]["content"], answers(&ran)[0]);
+    assert_eq!((&said[2]["content"], &said[3]["content"]), (&"two".into(), &"three".into()));
+}
+
+#[test]
+fn what_would_go_wrong_again_ends_a_pipe() {
+    let place = Place::new();
+    let upstream =
+        Upstream::start(Script { faults: vec![Fault::Status(401)], ..answering("x") }).unwrap();
+    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000", "one\ntwo\n");
+    assert_eq!((ran.code, upstream.prompts().len()), (5, 1), "{}", ran.err);
+    assert!(
+        ran.err.contains("refuses with 401") && ran.err.contains("check the key"),
+        "{}",
+        ran.err
+    );
+    let faults = vec![Fault::Status(404)];
+    let upstream = Upstream::start(Script { faults, ..answering("x") }).unwrap();
+    let named = format!("openai:mock-2@{}/v1", upstream.url());
+    let ran = chat(&place, &named, "--limit 4000", "one\ntwo\n");
+    assert_eq!((ran.code, upstream.prompts().len()), (5, 1), "{}", ran.err);
+    assert!(ran.err.contains("did you mean `mock-1`?; it has mock-1\n"), "{}", ran.err);
+}
+
+#[test]
+fn a_prompt_that_is_refused_is_made_smaller_and_sent_again() {
+    let upstream = Upstream::start(Script { limit: Some(1200), ..answering("Noted.") }).unwrap();
+    let place = Place::new();
+    let lines: String = (0..40).map(told).collect();
+    let ran = chat(&place, &model(APIS[1], &upstream), "--session small", &lines);
+    assert_eq!((ran.code, answers(&ran).len()), (0, 40), "{}", ran.err);
+    let refused = ran.err.matches("the model refused the prompt as too long").count();
+    assert!((1..=6).contains(&refused), "{refused}: {}", ran.err);
+    assert_eq!(upstream.prompts().len(), 40 + refused);
+}
+
+#[test]
+fn what_cannot_fit_is_said_and_the_next_line_goes_on() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let place = Place::new();
+    let lines = format!("{}\nHello again\n", "a word and another ".repeat(900));
+    let ran = chat(&place, &model(APIS[2], &upstream), "--limit 1000", &lines);
+    assert_eq!((ran.code, answers(&ran).len()), (4, 1), "{}", ran.err);
+    assert!(ran.err.contains("it cannot fit into 1000 tokens: "), "{}", ran.err);
+    assert_eq!(upstream.prompts().len(), 1);
+}
+
+#[test]
+fn a_session_is_gone_on_with_in_another_process() {
+    for api in APIS {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let (place, model) = (Place::new(), model(api, &upstream));
+        place.write("system.md", "You answer briefly.\n");
+        let args = "--limit 4000 --session s --system system.md";
+        let ran = chat(&place, &model, args, "My name is Ada.\n");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let ran = chat(&place, &model, "--limit 4000 --session s", "What is my name?\n");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("session s goes on, with "), "{}", ran.err);
+        let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
+        let [before, after] =
+            [&prompts[0], &prompts[1]].map(|it| it["messages"].as_array().unwrap().clone());
+        assert_eq!(after[..before.len()], before[..], "{}", api.0);
+        assert_eq!(after.len(), before.len() + 2, "{}", api.0);
+        assert_eq!(prompts[0]["system"], prompts[1]["system"], "{}", api.0);
+        assert!(prompts[1].to_string().contains("You answer briefly."), "{}", api.0);
+        assert_eq!(prompts[0]["stream"], prompts[1]["stream"], "{}", api.0);
+    }
+}
+
+#[test]
+fn another_model_goes_on_with_the_conversation() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let place = Place::new();
+    let other = format!("openai:larger@{}/v1", upstream.url());
+    let lines = format!("My name is Ada.\n/model {other}\nWhat is my name?\n");
+    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000", &lines);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains(&format!("goes on with {other}, 4,000 tokens, stated")), "{}", ran.err);
+    let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
+    assert_eq!((&prompts[0]["model"], &prompts[1]["model"]), (&"m".into(), &"larger".into()));
+    assert_eq!(prompts[1]["messages"][0], prompts[0]["messages"][0]);
+}
+
+#[test]
+fn a_cassette_plays_what_was_recorded_and_nothing_else() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let (place, lines) = (Place::new(), "Hello\nAnd now?\n");
+    let named = model(APIS[2], &upstream);
+    let first = chat(&place, &named, "--record tape.jsonl --session a", lines);
+    assert_eq!(first.code, 0, "{}", first.err);
+    drop(upstream);
+    let again = chat(&place, "anthropic:m", "--cassette tape.jsonl --session b", lines);
+    assert_eq!((again.code, again.text()), (0, first.text()), "{}", again.err);
+    let other = chat(&place, "anthropic:m", "--cassette tape.jsonl --session c", "Hallo\n");
+    assert_eq!((other.code, other.text()), (5, ""));
+    let apart = "`.messages[0].content` was recorded as \"Hello\", and is \"Hallo\"";
+    assert!(other.err.contains(apart), "{}", other.err);
+    let tape = String::from_utf8(place.read("tape.jsonl")).unwrap();
+    assert!(!tape.contains("127.0.0.1"), "{tape}");
+}
+
+#[test]
+fn what_is_wrong_with_the_arguments_is_said_before_anything_is_recorded() {
+    let place = Place::new();
+    place.write("tape.jsonl", "{}\n");
+    let mut said = String::new();
+    for (model, args) in [
+        ("llama3", ""),
+        ("openai:gpt-5", ""),
+        ("anthropic:claude", ""),
+        ("openai:x@nowhere", "--limit 5"),
+        ("ollama:x@http://127.0.0.1:9", ""),
+        ("ollama:x", "--cassette tape.jsonl"),
+        ("ollama:x", "--cassette none.jsonl"),
+        ("ollama:x", "--record no/such/tape.jsonl"),
+        ("ollama:x", "--system prompt.md"),
+        ("ollama:x", "--profile nobody"),
+        ("ollama:x", "--summarizer gpt"),
+    ] {
+        let ran = chat(&place, model, args, "Hello\n");
+        let line = ran.err.trim_end();
+        assert_eq!((line.lines().count(), ran.text()), (1, ""), "{model} {args}: {}", ran.err);
+        said += &format!("{model} {args}\n  {} {line}\n", ran.code);
+    }
+    assert_eq!(place.files(), ["s.db", "tape.jsonl"]);
+    check("chat_arguments_that_make_no_sense", &said);
+}
+
+#[test]
+fn the_help_of_chat() {
+    let ran = Place::new().run(["chat", "--help"]);
+    check("chat_help", std::str::from_utf8(&ran.silent()).unwrap());
+}
