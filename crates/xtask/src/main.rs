@@ -1,23 +1,35 @@
 //! Chores of the workspace, run as `cargo xtask CHORE`.
 //!
-//! Invariant: a chore only reads; what it finds goes to stderr, one line each, and the exit code
-//! says whether it found anything. Called by people and by `.ci/run`.
+//! Invariant: a check only reads; what it finds goes to stderr, one line each, and the exit code
+//! says whether it found anything. Called by people, and the checks by `.ci/run`.
 
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+mod figures;
 mod tidy;
 
-const USAGE: &str = "usage: cargo xtask tidy    checks what the compiler does not: arrows between \
-                     crates, sizes, layout, words, links";
+const USAGE: &str = "\
+usage: cargo xtask tidy    checks what the compiler does not: arrows between crates, sizes, layout,
+                           words, links
+       cargo xtask figures CASES [PROGRAM]
+                           compares the shipped policies on prepared cases, and writes the table of
+                           the README";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chores: Vec<String> = env::args().skip(1).collect();
     let mut stderr = io::stderr().lock();
-    if chores != ["tidy"] {
-        writeln!(stderr, "{USAGE}")?;
-        return Ok(ExitCode::from(2));
+    match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => {}
+        ["figures", cases] => return figures::run(cases, None).map(|()| ExitCode::SUCCESS),
+        ["figures", cases, program] => {
+            return figures::run(cases, Some(program)).map(|()| ExitCode::SUCCESS);
+        }
+        _ => {
+            writeln!(stderr, "{USAGE}")?;
+            return Ok(ExitCode::from(2));
+        }
     }
     let findings = tidy::run()?;
     for finding in &findings {
