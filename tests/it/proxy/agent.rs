@@ -57,11 +57,11 @@ impl Api {
 /// What the upstream is scripted to call in each round.
 pub(crate) fn calls() -> Vec<epitome_upstream::Call> {
     let input = json!({"n": "{turn}"});
-    ["read_log", "read_code"].map(|name| epitome_upstream::Call::new(name, input.clone())).to_vec()
+    ["read_log", "read_file"].map(|name| epitome_upstream::Call::new(name, input.clone())).to_vec()
 }
 
-/// What the tools say: a log with one fatal line, which can be made small, and source code, which
-/// stays as it is.
+/// What the tools say: a log with one fatal line, which can be made small, and a file of source code,
+/// which stays as it is, because an edit may need it word for word.
 pub(crate) fn result_of(name: &str, n: &str) -> String {
     let line = |i: usize| match i {
         97 => format!("10:01:37 FATAL w3 run {n} out of memory: killed pid 80{n}"),
@@ -93,7 +93,7 @@ impl Agent {
     /// A conversation that begins with a system prompt and a task.
     pub(crate) fn new(api: Api, task: &str) -> Self {
         let system = "You keep the billing service running. cwd=/srv/billing";
-        let tools = json!(["read_log", "read_code"].map(|name| api.tool(name)));
+        let tools = json!(["read_log", "read_file"].map(|name| api.tool(name)));
         let said = json!({"role": "user", "content": task});
         // The history stands last, so that one request's bytes begin with the last one's.
         let body = match api {

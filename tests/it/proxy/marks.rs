@@ -15,7 +15,7 @@ const ARGS: [&str; 4] = ["--profile", "watermark", "--limit", "100000"];
 /// A model that works twice, marks the end of that beside another call, and works once more.
 fn script() -> Script {
     let turn = |calls| Turn { calls, ..Turn::default() };
-    let mark = [MARK, "read_code"].map(|name| Call::new(name, json!({"n": "{turn}"})));
+    let mark = [MARK, "read_file"].map(|name| Call::new(name, json!({"n": "{turn}"})));
     let turns = vec![turn(calls()), turn(calls()), turn(mark.to_vec()), turn(calls())];
     Script { turns, ..Script::default() }
 }
