@@ -8,7 +8,7 @@ use epitome_types::Overflow;
 
 use super::record::{Counted, Record, Shortened};
 
-/// Of a prompt so large, less than this share of what was sent cannot be a matter of counting.
+/// Less than this share of what was sent cannot be a matter of counting.
 const CUT: f64 = 0.6;
 /// Prompts below so many tokens tell nothing.
 const TELLING: u64 = 256;
@@ -95,7 +95,10 @@ impl Learned {
     pub(super) fn answer(&mut self, sent: Sent) -> Option<Shortened> {
         let Sent { tokens, images, counted, cuts } = sent;
         let words = tokens.saturating_sub(images);
-        let expected = self.counted().map_or(1.0, |counted| counted.factor) * words as f64;
+        // A server that counts less than we do is not told from one that cuts a little more of each
+        // prompt, so no factor below 1 is believed here.
+        let factor = self.counted().map_or(1.0, |counted| counted.factor.max(1.0));
+        let expected = factor * words as f64;
         let is_cut = cuts && counted > 0 && words >= TELLING && (counted as f64) < expected * CUT;
         if is_cut {
             self.shortened = Some(Shortened { sent: tokens, evaluated: counted });
@@ -170,6 +173,18 @@ mod tests {
         known.answer(answered(8000, 8100, true));
         assert_eq!((known.limit, known.shortened), (None, None));
         assert_eq!(known.answer(answered(8000, 2048, true)), Some(cut));
+    }
+
+    /// It reads ever less of a conversation that grows by little, as far as one can see from a turn.
+    #[test]
+    fn a_conversation_that_grows_slowly_out_of_the_window_is_cut() {
+        let mut known = Learned::default();
+        let told: Vec<_> = (10..200)
+            .map(|turn| turn * 50)
+            .filter_map(|tokens| known.answer(answered(tokens, tokens.min(2048), true)))
+            .collect();
+        assert_eq!(told, [Shortened { sent: 3450, evaluated: 2048 }]);
+        assert_eq!(known.limit, Some(2048));
     }
 
     #[test]
