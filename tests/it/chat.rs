@@ -2,7 +2,9 @@
 
 use epitome_upstream::{Fault, Script, Turn, Upstream};
 
-use crate::program::{Place, Ran};
+use serde_json::Value;
+
+use crate::program::{Place, Ran, read_file};
 
 /// The APIs, each with what its base address ends with.
 const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
@@ -212,7 +214,11 @@ fn another_model_goes_on_with_the_conversation() {
     let lines = format!("My name is Ada.\n/model {other}\nWhat is my name?\n");
     let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000", &lines);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains(&format!("goes on with {other}, 4,000 tokens, stated")), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("goes on with {other}, 4,000 tokens, stated")),
+        "{}",
+        ran.err
+    );
     let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
     assert_eq!((&prompts[0]["model"], &prompts[1]["model"]), (&"m".into(), &"larger".into()));
     assert_eq!(prompts[1]["messages"][0], prompts[0]["messages"][0]);
@@ -267,4 +273,54 @@ fn what_is_wrong_with_the_arguments_is_said_before_anything_is_recorded() {
 fn the_help_of_chat() {
     let ran = Place::new().run(["chat", "--help"]);
     check("chat_help", std::str::from_utf8(&ran.silent()).unwrap());
+}
+
+/// A file beside the cassettes.
+fn cassette(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(name);
+    String::from_utf8(read_file(path).unwrap()).unwrap()
+}
+
+/// What a real server of a model with 135 million parameters counted and said, in a window of 2048
+/// tokens. `cassettes/record.sh` records it anew where what is asked has changed.
+#[test]
+fn a_conversation_with_a_real_model_is_played_past_three_times_its_window() {
+    let (place, window) = (Place::new(), 2048);
+    let tape = cassette("greenhouse.jsonl");
+    place.write("tape.jsonl", &tape);
+    let all = ["chat", "--store", "s.db", "--session", "g", "--cassette", "tape.jsonl"];
+    let model = ["--model", "openai:smollm2@http://127.0.0.1:1/v1", "--system"];
+    let system = "You keep the log of a greenhouse and answer in one short sentence.";
+    let lines = cassette("greenhouse.txt");
+    let args = all.into_iter().chain(model).chain([system]);
+    let ran = place.feed(args, lines.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("2,048 tokens, told by the server"), "{}", ran.err);
+    let ours: Vec<u64> = ran.err.lines().filter_map(used).collect();
+    assert_eq!(ours.len(), lines.lines().count(), "{}", ran.err);
+    let theirs: Vec<u64> = tape.lines().filter_map(counted).collect();
+    assert_eq!(theirs.len(), ours.len());
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert!(*theirs <= window, "a prompt of {theirs} tokens");
+        let ratio = *theirs as f64 / *ours as f64;
+        assert!((0.9..1.1).contains(&ratio), "{ours} of ours are {theirs} of theirs");
+    }
+    assert!(ran.err.matches("compressed (").count() >= 3, "{}", ran.err);
+    let shown = place.run(["session", "show", "g", "--store", "s.db", "--json"]).json();
+    assert!(shown["tokens"][0].as_u64() > Some(3 * window), "{shown}");
+}
+
+/// The tokens that a status line tells.
+fn used(line: &str) -> Option<u64> {
+    line.strip_prefix("Context: ")?.split('/').next()?.replace(',', "").parse().ok()
+}
+
+/// The tokens of a prompt as the server counted them; of a question about the server none.
+fn counted(exchange: &str) -> Option<u64> {
+    let exchange: Value = serde_json::from_str(exchange).unwrap();
+    let said: String =
+        exchange["response"]["chunks"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let events = said.lines().filter_map(|line| line.strip_prefix("data: {"));
+    let events = events.map(|event| serde_json::from_str::<Value>(&format!("{{{event}")).unwrap());
+    events.filter_map(|event| event["usage"]["prompt_tokens"].as_u64()).last()
 }
