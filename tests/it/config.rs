@@ -88,6 +88,14 @@ fn every_value_is_shown_with_its_source() {
 fn the_file_of_the_readme_is_taken() {
     let blocks = README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let place = Place::new();
+    // One of them is a model table.
+    let (tables, blocks): (Vec<_>, Vec<_>) = blocks.partition(|it| it.starts_with("[[model]]"));
+    place.write("models.toml", tables.concat());
+    place.write("epitome.toml", "models = 'models.toml'\nprofile.default.window = 'our-llama'\n");
+    let limits = place.run(["config", "show", "--json", "--size", "8192"]).json();
+    assert_eq!(limits["limits"][0]["limit"], 6963, "the flag names no model");
+    let limits = place.run(["config", "show", "--json"]).json();
+    assert_eq!(limits["limits"][0]["limit"], 32_768);
     for block in blocks {
         place.write("epitome.toml", block);
         let json = place.run(["config", "show", "--json"]).json();
@@ -300,7 +308,7 @@ fn doctor_says_what_is_wrong_with_the_configuration_and_goes_on() {
     assert_eq!((code, of(&all, "config")), (0, vec![read.to_owned()]));
     let unused = "warn EPITOME_FLAVOUR is set and says nothing to this program";
     assert_eq!(of(&all, "variable"), [unused]);
-    assert_eq!(of(&all, "window"), ["ok a size of 9,000 tokens, stated by the profile"]);
+    assert_eq!(of(&all, "window"), ["ok 7,650 tokens of a size of 9,000 stated by the user"]);
 
     place.write("project/epitome.toml", "stor = \"a\"\nprice = 1\n");
     let (code, all) = findings(&[]);

@@ -75,3 +75,5 @@ mod standing;
 mod tiered;
 #[cfg(test)]
 mod tutorial;
+#[cfg(test)]
+mod windows;
