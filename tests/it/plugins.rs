@@ -80,9 +80,11 @@ fn replayed(place: &Place) -> (Vec<String>, Vec<Value>) {
     (results, happened.flatten().collect())
 }
 
-/// What was said, with the place taken out of it.
+/// What was said, with the place and the program's folder taken out of it.
 fn shown(place: &Place, text: &str) -> String {
     let real = place.path("").canonicalize().unwrap();
+    let program = crate::program::path();
+    let text = text.replace(program.parent().unwrap().to_str().unwrap(), "[bin]");
     text.replace(real.to_str().unwrap().trim_end_matches('/'), "[home]")
 }
 
