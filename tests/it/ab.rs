@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::conversation::{LAST, SYSTEM, bare};
 use crate::measure::{faults, messages};
 use crate::program::Place;
-use crate::shipped::{README, recording};
+use crate::shipped::{README, is_shown, recording};
 
 /// A place with the shipped recording.
 fn place() -> Place {
@@ -165,9 +165,7 @@ fn outputs_are_kept_and_a_second_run_goes_on() {
 #[test]
 fn the_table_fits_its_terminal() {
     let place = place();
-    for (columns, figures) in
-        [("80", &["--ratio", "4"]), ("120", &["--limit", "9000"]), ("80", &["--size", "8192"])]
-    {
+    for (columns, figures) in [("80", &["--ratio", "4"]), ("120", &["--limit", "9000"])] {
         let args = [&["ab", "debugging.jsonl"], &figures[..]].concat();
         let mut command = place.command(args);
         command.env("COLUMNS", columns);
@@ -177,9 +175,6 @@ fn the_table_fits_its_terminal() {
         for line in ran.text().lines() {
             assert!(line.chars().count() <= most, "{columns}: {line}");
         }
-        // The README shows this one.
-        let is_shown = figures == &["--size", "8192"];
-        assert!(!is_shown || README.contains(ran.text().trim_end()), "{}", ran.text());
         for name in ["  default ", "  truncate ", "  none ", "coding: 1 conversation, "] {
             assert!(
                 ran.text().lines().any(|line| line.starts_with(name)),
@@ -187,6 +182,25 @@ fn the_table_fits_its_terminal() {
                 ran.text()
             );
         }
+    }
+}
+
+/// The README shows the table of all policies, and the command.
+#[test]
+fn the_shipped_policies_compare_as_the_readme_says() {
+    let place = place();
+    let command = README.lines().find(|line| line.starts_with("epitome ab --profiles default,"));
+    let args: Vec<_> = command.unwrap().split_whitespace().skip(1).collect();
+    let Some((&"examples/transcripts", args)) = args.split_last() else { panic!("{args:?}") };
+    let mut command = place.command([args, &["debugging.jsonl"]].concat());
+    command.env("COLUMNS", "80");
+    let ran = crate::program::Ran::of(command, b"");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    is_shown(&ran.text().trim_end().lines().collect::<Vec<_>>());
+    let lines = compared(&place, &[&args[1..], &["debugging.jsonl"]].concat());
+    let score = |profile: &str| of(&lines, profile, true)["all"]["score"]["mean"].as_f64().unwrap();
+    for profile in ["ollm", "staged", "watermark", "early", "tiered", "truncate"] {
+        assert!(score("default") >= score(profile), "{profile}");
     }
 }
 

@@ -1,6 +1,9 @@
 //! What is shipped with the program does what it says: examples of the help and of the README, the
 //! recording, the completions.
 
+use std::sync::Mutex;
+
+use crate::chat::cassette;
 use crate::measure::{faults, readable, tokens};
 use crate::program::{Place, Ran, read_file};
 
@@ -24,6 +27,29 @@ const TAKEN_BACK: &str = "Cut quoted keys at 64 bytes";
 
 pub(crate) fn recording() -> Vec<u8> {
     read_file(format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../{}"), RECORDING)).unwrap()
+}
+
+/// Holds a block of figures in the README to what the program says, but for lines that tell times.
+/// With `UPDATE=1` the block that begins alike is written anew.
+#[track_caller]
+pub(crate) fn is_shown(said: &[&str]) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let text = said.join("\n");
+    if README.contains(&text) {
+        return;
+    }
+    assert!(std::env::var_os("UPDATE").is_some(), "UPDATE=1 writes it into the README:\n{text}");
+    let _guard = ONE_AT_A_TIME.lock();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = String::from_utf8(read_file(path).unwrap()).unwrap();
+    let first = said[0].split_whitespace().next().unwrap();
+    let begins = |block: &&str| block.split_whitespace().next() == Some(first);
+    let mut blocks = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let block = blocks.find(begins).unwrap_or_else(|| panic!("no block begins with {first}"));
+    let times =
+        block.lines().filter(|line| line.starts_with("time ")).map(|line| line.to_owned() + "\n");
+    let anew = format!("{text}\n{}", times.collect::<String>());
+    std::fs::write(path, readme.replacen(block, &anew, 1)).unwrap();
 }
 
 /// The commands of the README for a shell; what cargo is told to run is this program.
@@ -130,8 +156,17 @@ fn the_commands_of_the_readme_run() {
     }
     let commands = commands();
     assert!(commands.len() >= 5, "only {commands:?} found");
-    // One that serves ends when it is told to; the tests of the proxy do that.
-    for command in commands.into_iter().filter(|command| !command.starts_with("epitome serve")) {
+    std::fs::create_dir_all(place.path("tests/it/cassettes")).unwrap();
+    for name in ["greenhouse.jsonl", "greenhouse.txt"] {
+        place.write(&format!("tests/it/cassettes/{name}"), cassette(name));
+    }
+    // One that serves ends when it is told to; the tests of the proxy do that. One that talks wants
+    // a model, unless it plays a cassette.
+    let runs = |command: &String| {
+        let talks = command.starts_with("epitome chat") && !command.contains("--cassette");
+        !command.starts_with("epitome serve") && !talks
+    };
+    for command in commands.into_iter().filter(runs) {
         let ran = run_line(&place, &command);
         assert_eq!(ran.code, 0, "{command}: {}", ran.err);
     }
