@@ -61,7 +61,7 @@ impl Lessons {
     ) -> u64 {
         let tokens = prompt.tokens[1];
         self.learn(journal, &prompt.about, |learned| learned.refuse(tokens, told, share))
-            .unwrap_or_else(|| (tokens as f64 * share) as u64)
+            .unwrap_or((tokens as f64 * share) as u64)
     }
 
     /// Learns from what was counted for a prompt that was answered. Where it was cut, and that was
