@@ -131,7 +131,7 @@ fn answers_that_break_off_and_models_that_fail_do_not_end_a_pipe() {
     let place = Place::new();
     let ran = chat(&place, &model(APIS[0], &upstream), "--limit 4000", "one\ntwo\nthree\n");
     assert_eq!((ran.code, answers(&ran).len()), (5, 2), "{}", ran.err);
-    assert!(ran.err.contains("the answer broke off: "), "{}", ran.err);
+    assert!(ran.err.contains("the answer is not whole, "), "{}", ran.err);
     assert!(ran.err.contains("the provider refuses with 400: scripted failure"), "{}", ran.err);
     let last = upstream.prompts().pop().unwrap().body;
     let said: Vec<_> = last["messages"].as_array().unwrap().iter().collect();
@@ -276,7 +276,7 @@ fn the_help_of_chat() {
 }
 
 /// A file beside the cassettes.
-fn cassette(name: &str) -> String {
+pub(crate) fn cassette(name: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(name);
     String::from_utf8(read_file(path).unwrap()).unwrap()
 }

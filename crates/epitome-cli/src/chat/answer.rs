@@ -90,7 +90,7 @@ impl Chat {
 
     fn answered(&mut self, said: Said) {
         if let Some(cause) = said.broke_off {
-            let line = format!("the answer broke off: {cause}; what came of it is kept");
+            let line = format!("the answer is not whole, {cause}; what came of it is kept");
             seen(&self.view).note(AnsiColor::Yellow, &line);
         }
         self.standing(said.prompt);

@@ -134,7 +134,8 @@ impl Jobs {
                 }));
             }
             "verify" => {
-                let must_keep = vec![Fact { text: TEXT.to_owned(), found: true, ..Fact::default() }];
+                let must_keep =
+                    vec![Fact { text: TEXT.to_owned(), found: true, ..Fact::default() }];
                 let candidate = TEXT.to_owned();
                 act(&Job::Verify(&VerifyJob {
                     common,
