@@ -322,5 +322,5 @@ fn counted(exchange: &str) -> Option<u64> {
         exchange["response"]["chunks"].as_array()?.iter().filter_map(Value::as_str).collect();
     let events = said.lines().filter_map(|line| line.strip_prefix("data: {"));
     let events = events.map(|event| serde_json::from_str::<Value>(&format!("{{{event}")).unwrap());
-    events.filter_map(|event| event["usage"]["prompt_tokens"].as_u64()).last()
+    events.filter_map(|event| event["usage"]["prompt_tokens"].as_u64()).next_back()
 }

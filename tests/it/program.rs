@@ -29,6 +29,11 @@ pub(crate) fn read_file(path: impl AsRef<Path>) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
+/// Writes a file that is none of the program's.
+pub(crate) fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+    std::fs::write(path, bytes)
+}
+
 /// A folder in which the program runs; nothing outside of it is read or written.
 pub(crate) struct Place(TempDir);
 

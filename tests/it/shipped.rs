@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::chat::cassette;
 use crate::measure::{faults, readable, tokens};
-use crate::program::{Place, Ran, read_file};
+use crate::program::{Place, Ran, read_file, write_file};
 
 /// The recording that the README compresses.
 const RECORDING: &str = "examples/transcripts/debugging-session.jsonl";
@@ -49,7 +49,7 @@ pub(crate) fn is_shown(said: &[&str]) {
     let times =
         block.lines().filter(|line| line.starts_with("time ")).map(|line| line.to_owned() + "\n");
     let anew = format!("{text}\n{}", times.collect::<String>());
-    std::fs::write(path, readme.replacen(block, &anew, 1)).unwrap();
+    write_file(path, readme.replacen(block, &anew, 1)).unwrap();
 }
 
 /// The commands of the README for a shell; what cargo is told to run is this program.
