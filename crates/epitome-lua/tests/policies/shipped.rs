@@ -39,7 +39,7 @@ fn each_has_the_hooks_that_it_describes() {
         assert_eq!(declared.hooks, hooks, "{name}");
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
-    check("default", &["budgets", "arrive", "trigger", "plan"]);
+    check("default", &["budgets", "arrive", "trigger", "plan", "prompt", "verify"]);
     let early = ["budgets", "arrive", "trigger", "plan", "prompt", "render", "on_event"];
     check("early", &early);
     check("none", &["arrive", "trigger"]);
