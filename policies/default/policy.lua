@@ -89,7 +89,8 @@ function policy.prompt(job)
   local opt = job.opt.summaries
   local most = tostring(share(job.max_tokens, opt.share))
   local user = opt.ask:gsub("{max_tokens}", most)
-  return { style = opt.style, user = user, max_tokens = job.max_tokens }
+  local beside = opt.beside ~= "" and opt.beside or nil
+  return { style = opt.style, user = user, max_tokens = job.max_tokens, beside = beside }
 end
 
 --- What a summary forgot is added as data, as far as there is room, first what the extractor would

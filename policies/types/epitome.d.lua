@@ -365,6 +365,7 @@
 ---@field user string What it is asked.
 ---@field max_tokens? integer The most that it may answer.
 ---@field sections? string[] Headings that the answer must have.
+---@field beside? string Opens what the extractor says beside the summary, so that all tells of every order, fact and weighty name that an extract of the same size would; what tells least of the summary leaves for it. With nothing here nothing is added.
 
 --- How a model is asked for a summary.
 ---@class PromptJob: Common

@@ -12,6 +12,9 @@ use crate::proxy::Serving;
 /// Tokens that the conversation shrinks to.
 const MOST: u64 = 900;
 
+/// Has summaries stand alone: nothing of the conversation's own words beside them.
+const ALONE: &str = "profile.default.options.default.summaries.beside = \"\"\n";
+
 fn saying(texts: &[&str]) -> Script {
     let turn = |text: &&str| Turn { text: (*text).to_owned(), ..Turn::default() };
     let turns = texts.iter().map(turn).collect();
@@ -64,7 +67,9 @@ fn a_model_writes_what_leaves() {
     let (ran, upstream) = compressed(&place, saying(&[summary]), 60, &[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(!ran.err.contains("gave up"), "{}", ran.err);
-    assert!(readable(&prompt(&place)).contains(summary));
+    let sent = readable(&prompt(&place));
+    let (summed, beside) = sent.split_once("In the words of the conversation:").unwrap();
+    assert!(summed.contains(summary) && beside.contains("ERR_STAGE_"), "{sent}");
     let asked = upstream.prompts();
     assert_eq!(asked.len(), 1);
     let question = asked[0].body["messages"][0]["content"].as_str().unwrap();
@@ -106,6 +111,7 @@ fn a_model_that_fails_is_told_of() {
 #[test]
 fn a_window_smaller_than_the_history_is_no_hindrance() {
     let place = Place::new();
+    place.write("epitome.toml", ALONE);
     let parts: Vec<_> = (1..99).map(|part| format!("Part {part} was looked at.")).collect();
     let parts: Vec<_> = parts.iter().map(String::as_str).collect();
     let script = Script { limit: Some(1200), ..saying(&parts) };
@@ -143,7 +149,11 @@ fn the_next_model_is_asked_where_one_fails() {
 fn the_model_of_the_conversation_is_asked_behind_it() {
     let provider = Upstream::start(saying(&["The stages were looked at."])).unwrap();
     let (url, model) = (provider.url(), format!("openai:m@{}/v1", provider.url()));
+    let config = Place::new();
+    config.write("alone.toml", ALONE);
+    let config = config.path("alone.toml");
     let args = ["--openai-upstream", &url, "--summarizer", &model, "--limit", "8000"];
+    let args = [&args[..], &["--config", config.to_str().unwrap()]].concat();
     let serving = Serving::start(Script::default(), &args);
     let is_question = |body: &Value| body.to_string().contains("Sum up this part");
     for turns in 1..60 {

@@ -178,7 +178,7 @@ mod tests {
                 leans: *leans,
             })
             .collect();
-        let weights = Weights { refs: vec![1.0; 3], words: Vec::new() };
+        let weights = Weights { refs: vec![1.0; 3], ..Weights::default() };
         assert_eq!(select(&candidates, &weights, &Tuning::AGENT, room), expected);
     }
 

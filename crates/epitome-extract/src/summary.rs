@@ -2,7 +2,9 @@
 //!
 //! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
 
-use epitome_kernel::types::{Entry, EntryId, Role, Speaker, Style, Summary, SummaryKind};
+use epitome_kernel::types::{
+    Body, Entry, EntryId, Part, Role, Speaker, Style, Summary, SummaryKind,
+};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +20,10 @@ use crate::{brief, facts, passages, render, supersede};
 const ATTEMPTS: usize = 8;
 /// What exceeds the room gives way by at least this part of it, so that the choice changes.
 const STEP: u64 = 64;
+/// From so many plain words on a line says something of what it names.
+const PLAIN: usize = 2;
+/// What a unit is worth beside all that it mentions where nothing else tells of it.
+const NEEDED: f64 = 1e3;
 
 /// The extractive summariser: deterministic, needs no model.
 #[derive(Clone, Debug)]
@@ -49,7 +55,7 @@ impl Extractive {
         }
         let chat = is_chat(&units, job);
         let tuning = if chat { &self.chat } else { &self.agent };
-        let (features, weights) = weigh(&units, job.kept, tuning);
+        let (features, weights, _) = weigh(&units, job.kept, tuning);
         let candidates = candidates(&units, &features, job, tuning);
         let Some((chosen, text)) = fill(&units, &candidates, &weights, tuning, job) else {
             let least = candidates.iter().map(|candidate| candidate.cost).min().unwrap_or(1);
@@ -61,6 +67,78 @@ impl Extractive {
         }
         Ok(Summary { text, left })
     }
+
+    /// A summary that somebody else wrote of the entries, with what the extractor says beside it
+    /// under `opening`, so that all tells of every order, fact and weighty name that an extract of
+    /// the same size would. What of the summary tells least for its size leaves where there is no
+    /// room for that; `None` where nothing of it can stay.
+    #[must_use]
+    pub fn completed(&self, job: &SummaryJob<'_>, text: &str, opening: &str) -> Option<String> {
+        let all = units(job.entries);
+        let units: Vec<Unit> = live(&all, job).iter().map(|place| all[*place].clone()).collect();
+        let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
+        let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
+        let offered = candidates(&units, &features, job, tuning);
+        let extract = fill(&units, &offered, &weights, tuning, job).unwrap_or_default().0;
+        let matter = weights.matter(extract.iter().map(|index| &features[*index]));
+
+        let written = written(text);
+        let lines = self::units(&[&written]);
+        let mut read = |text: &str| reader.read(text, &[], tuning.words_of_references);
+        let mut found: Vec<Features> = lines.iter().map(|line| read(&line.text)).collect();
+        // A bare name tells nothing of what it names.
+        found.iter_mut().filter(|found| found.plain < PLAIN).for_each(|found| found.refs.clear());
+        let worth: Vec<f64> = (lines.iter().zip(&found))
+            .map(|(line, found)| weights.of(found) / (job.measure.size(&line.text) + 1) as f64)
+            .collect();
+        let mut best: Vec<usize> = (0..lines.len()).collect();
+        best.sort_by(|a, b| worth[*b].total_cmp(&worth[*a]));
+
+        let with = |most: usize| -> Option<String> {
+            let mut stay = best[..most].to_vec();
+            stay.sort_unstable();
+            let text = match most == lines.len() {
+                true => text.to_owned(),
+                false => render::render(&lines, &stay, false),
+            };
+            let text = format!("{text}\n{opening}\n");
+            let told = weights.told(stay.iter().map(|index| &found[*index]));
+            let mut offered = candidates(&units, &features, job, tuning);
+            // What people order is told in their own words alone.
+            let needed = |index: &&usize| {
+                let lacks = |id: &u32| matter[*id as usize] && !told[*id as usize];
+                offered[**index].bonus > 0.0 || features[**index].refs.iter().any(lacks)
+            };
+            let needed: Vec<usize> = extract.iter().filter(needed).copied().collect();
+            needed.iter().for_each(|index| offered[*index].bonus += NEEDED);
+            let most = job.most.checked_sub(job.measure.size(&text))?;
+            let room = SummaryJob { most, ..*job };
+            let weights = weights.beside(&told, tuning);
+            let (chosen, beside) =
+                fill(&units, &offered, &weights, tuning, &room).unwrap_or_default();
+            let has_all = needed.iter().all(|index| chosen.binary_search(index).is_ok());
+            has_all.then(|| text + &beside)
+        };
+        if let Some(whole) = with(lines.len()) {
+            return Some(whole);
+        }
+        let (mut fits, mut least, mut beyond) = (None, 1, lines.len());
+        while least < beyond {
+            let most = least.midpoint(beyond);
+            match with(most) {
+                Some(text) => (fits, least) = (Some(text), most + 1),
+                None => beyond = most,
+            }
+        }
+        fits
+    }
+}
+
+/// A text that a model wrote, as a message.
+fn written(text: &str) -> Entry {
+    let body = Body::Text(text.to_owned());
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None };
+    Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
 
 /// Chooses until the text, as it is written down, fills the room: units cost less beside each
@@ -224,8 +302,8 @@ fn bonus(unit: &Unit, pieces: u32, tuning: &Tuning) -> f64 {
 
 fn factor(unit: &Unit, features: &Features, tuning: &Tuning) -> f64 {
     let words = match (features.plain, features.refs.len()) {
-        (0..2, 0) => tuning.empty,
-        (0..2, _) => tuning.bare,
+        (0..PLAIN, 0) => tuning.empty,
+        (0..PLAIN, _) => tuning.bare,
         _ => 1.0,
     };
     words * if unit.speaker == Speaker::Human { tuning.human_unit } else { 1.0 }

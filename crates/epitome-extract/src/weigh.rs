@@ -12,12 +12,14 @@ use crate::tuning::Tuning;
 use crate::unit::{Kind, Unit};
 
 /// Weights of everything that occurs in a list of units.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Weights {
     /// Weight of each reference.
     pub(crate) refs: Vec<f64>,
     /// Weight of each word.
     pub(crate) words: Vec<f64>,
+    /// Whether each reference is a fact (`Facts`): a path, an error, or what came up again.
+    pub(crate) facts: Vec<bool>,
 }
 
 /// What is known of one reference.
@@ -42,14 +44,27 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    fn is_fact(&self, reference: Reference) -> bool {
+        match reference.kind {
+            RefKind::Path | RefKind::File | RefKind::Error => true,
+            RefKind::Ident | RefKind::Id => self.entries > 1,
+            _ => false,
+        }
+    }
+
     /// Whether someone other than a tool mentioned it.
     pub(crate) fn came_back(&self) -> bool {
         self.by_model || self.in_call || self.by_human
     }
 }
 
-/// Reads units and the rest of the prompt, and weighs what the units mention.
-pub(crate) fn weigh(units: &[Unit], kept: &[&Entry], tuning: &Tuning) -> (Vec<Features>, Weights) {
+/// Reads units and the rest of the prompt, and weighs what the units mention. The reader knows them
+/// all by number.
+pub(crate) fn weigh(
+    units: &[Unit],
+    kept: &[&Entry],
+    tuning: &Tuning,
+) -> (Vec<Features>, Weights, Reader) {
     let mut reader = Reader::default();
     let whole = tuning.words_of_references;
     let features: Vec<Features> =
@@ -64,9 +79,14 @@ pub(crate) fn weigh(units: &[Unit], kept: &[&Entry], tuning: &Tuning) -> (Vec<Fe
             weight(known, *reference, tuning) * known.key.map_or(1.0, |key| keys[key as usize])
         })
         .collect();
+    let facts = known
+        .iter()
+        .zip(&reader.references)
+        .map(|(known, reference)| known.as_ref().is_some_and(|known| known.is_fact(*reference)));
+    let facts = facts.collect();
     let mut words = rarity(&features, reader.word_count(), tuning);
     discount(&mut reader, kept, &mut refs, &mut words, tuning);
-    (features, Weights { refs, words })
+    (features, Weights { refs, words, facts }, reader)
 }
 
 fn gather(units: &[Unit], features: &[Features], references: usize) -> Vec<Option<Known>> {
@@ -159,15 +179,53 @@ fn discount(
             }
         }
     }
-    let apply = |weights: &mut [f64], kept: &[bool]| {
-        weights
-            .iter_mut()
-            .zip(kept)
-            .filter(|(_, kept)| **kept)
-            .for_each(|(weight, _)| *weight *= tuning.kept);
-    };
-    apply(refs, &ref_kept);
-    apply(words, &word_kept);
+    lower(refs, &ref_kept, tuning);
+    lower(words, &word_kept, tuning);
+}
+
+/// What is said already is worth little.
+fn lower(weights: &mut [f64], said: &[bool], tuning: &Tuning) {
+    let said = weights.iter_mut().zip(said).filter(|(_, said)| **said);
+    said.for_each(|(weight, _)| *weight *= tuning.kept);
+}
+
+impl Weights {
+    /// What something mentions weighs, by itself.
+    pub(crate) fn of(&self, found: &Features) -> f64 {
+        let sum = |weights: &[f64], ids: &[u32]| -> f64 {
+            ids.iter().filter_map(|id| weights.get(*id as usize)).sum()
+        };
+        sum(&self.refs, &found.refs) + sum(&self.words, &found.words)
+    }
+
+    /// The references that something mentions.
+    pub(crate) fn told<'f>(&self, found: impl Iterator<Item = &'f Features>) -> Vec<bool> {
+        let mut told = vec![false; self.refs.len()];
+        found.for_each(|found| mark(&found.refs, &mut told));
+        told
+    }
+
+    /// The references of these that matter: facts, and what weighs no less than their mean.
+    pub(crate) fn matter<'f>(&self, found: impl Iterator<Item = &'f Features>) -> Vec<bool> {
+        let there = self.told(found);
+        let weights: Vec<f64> = self
+            .refs
+            .iter()
+            .zip(&there)
+            .filter(|(_, there)| **there)
+            .map(|(weight, _)| *weight)
+            .collect();
+        let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
+        let matters = |id: usize| there[id] && (self.facts[id] || self.refs[id] >= mean);
+        (0..there.len()).map(matters).collect()
+    }
+
+    /// The weights beside what tells of these references.
+    pub(crate) fn beside(&self, told: &[bool], tuning: &Tuning) -> Self {
+        let mut beside = self.clone();
+        lower(&mut beside.refs, told, tuning);
+        beside
+    }
 }
 
 fn mark(ids: &[u32], kept: &mut [bool]) {

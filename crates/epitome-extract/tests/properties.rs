@@ -5,15 +5,20 @@ use std::collections::HashSet;
 use epitome_extract::{Extractive, Facts};
 use epitome_kernel::types::{Entry, Level, Role, Style, Summary, SummaryKind, Unit};
 use epitome_kernel::{Gauge, Measure, SummaryError, SummaryJob};
-use epitome_testkit::{FixedCounter, conversation};
+use epitome_testkit::{FixedCounter, chat, conversation};
 use proptest::prelude::*;
 
 const CHARS: Gauge<'_> = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
 
-fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, SummaryError> {
+fn with_job<T>(
+    entries: &[Entry],
+    most: u64,
+    style: Style,
+    then: impl FnOnce(&SummaryJob<'_>) -> T,
+) -> T {
     let (kept, covered): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.role == Role::System);
-    Extractive::default().extract(&SummaryJob {
+    then(&SummaryJob {
         level: Level::Detailed,
         kind: SummaryKind::Checkpoint,
         entries: &covered,
@@ -23,6 +28,10 @@ fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, Summar
         style,
         passages: true,
     })
+}
+
+fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, SummaryError> {
+    with_job(entries, most, style, |job| Extractive::default().extract(job))
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -49,6 +58,30 @@ proptest! {
     fn equal_jobs_give_equal_bytes(entries in conversation(12), most in 1u64..600) {
         let first = extract(&entries, most, Style::Verbatim);
         prop_assert_eq!(&first, &extract(&entries, most, Style::Verbatim));
+    }
+
+    #[test]
+    fn a_completed_summary_tells_of_no_less_than_an_extract(
+        entries in conversation(12),
+        most in 40u64..900,
+        pick in 0usize..12,
+    ) {
+        let text = entries.get(pick).map(Entry::readable).unwrap_or_default();
+        let completed = with_job(&entries, most, Style::Verbatim, |job| {
+            Extractive::default().completed(job, &text, "Said:")
+        });
+        let Some(completed) = completed else { return Ok(()) };
+        prop_assert!(CHARS.size(&completed) <= most);
+        let all: Vec<&Entry> = entries.iter().collect();
+        let lost = |text: &str| {
+            let said = chat().assistant(text).entries();
+            Facts::of(&all).lost(&said.iter().collect::<Vec<_>>())
+        };
+        let extract = extract(&entries, most, Style::Verbatim).map(|summary| summary.text);
+        let extract = lost(&extract.unwrap_or_default());
+        for fact in lost(&completed).iter() {
+            prop_assert!(extract.iter().any(|lost| lost == fact), "{fact}: {completed}");
+        }
     }
 
     #[test]

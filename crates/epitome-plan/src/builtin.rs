@@ -46,6 +46,8 @@ pub struct SummaryOptions {
     pub share: f64,
     /// Opens what it forgot.
     pub forgotten: String,
+    /// Opens what the extractor says beside a summary.
+    pub beside: String,
 }
 
 /// When a tool result is made smaller before it is first sent, and how far. Sizes are tokens.
@@ -153,7 +155,8 @@ impl Policy for Builtin {
         let most = share(job.max_tokens, options.share);
         let user = options.ask.replace("{max_tokens}", &most.to_string());
         let (style, max_tokens) = (options.style, Some(job.max_tokens));
-        Ok(Some(Prompt { style, system: None, user, max_tokens, sections: None }))
+        let beside = Some(options.beside.clone()).filter(|opening| !opening.is_empty());
+        Ok(Some(Prompt { style, system: None, user, max_tokens, sections: None, beside }))
     }
 
     /// What a summary forgot is added as data, as far as there is room, first what the extractor
@@ -240,6 +243,7 @@ mod tests {
                 ask: "At most {max_tokens}: {conversation}".to_owned(),
                 share: 0.75,
                 forgotten: "Also:".to_owned(),
+                beside: "Said:".to_owned(),
             },
         };
         let builtin = Builtin::new("builtin", options);

@@ -17,6 +17,7 @@ local OPTIONS = {
     ask = "At most {max_tokens}: {conversation}",
     share = 0.75,
     forgotten = "Also:",
+    beside = "Said:",
   },
 }
 
@@ -68,6 +69,7 @@ return {
       style = "extend",
       user = "At most 75: {conversation}",
       max_tokens = 100,
+      beside = "Said:",
     })
   end,
 

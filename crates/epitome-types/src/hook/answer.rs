@@ -181,6 +181,10 @@ table! {
         pub max_tokens: Option<u64>,
         /// Headings that the answer must have.
         pub sections: Option<Vec<String>>,
+        /// Opens what the extractor says beside the summary, so that all tells of every order, fact
+        /// and weighty name that an extract of the same size would; what tells least of the summary
+        /// leaves for it. With nothing here nothing is added.
+        pub beside: Option<String>,
     }
 }
 

@@ -241,6 +241,7 @@ impl Profile {
                 ask: summaries.ask.clone(),
                 share: summaries.share,
                 forgotten: summaries.forgotten.clone(),
+                beside: summaries.beside.clone(),
             },
         };
         Builtin::new(BUILTIN, options)

@@ -217,6 +217,8 @@ pub(crate) struct Summaries {
     /// Share of a summary's room that it is told to fill; the rest is for what it forgets.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) share: f64,
+    /// Opens what is said beside it in the words of the messages; empty where nothing is to be.
+    pub(crate) beside: String,
     /// Opens the list of what it forgot.
     pub(crate) forgotten: String,
     /// Stands for `{conversation}` behind the conversation itself; `{last}` is how the last message

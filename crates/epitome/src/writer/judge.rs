@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use epitome_extract::Facts;
+use epitome_extract::{Extractive, Facts};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use epitome_types::hook::{Fact, Prompt, Verify, VerifyJob};
 use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker, Summary};
@@ -24,6 +24,21 @@ impl Writer<'_> {
         let sections = prompt.sections.as_deref().unwrap_or_default();
         let expected = Expected { sections, languages: &languages(job.entries) };
         check(text, &expected).map_err(|flaw| failed(format!("`{}` {flaw}", self.name())))
+    }
+
+    /// A text, with what the extractor says beside it where a policy wants that.
+    pub(super) fn completed(
+        &self,
+        text: String,
+        prompt: &Prompt,
+        job: &SummaryJob<'_>,
+    ) -> Result<String, SummaryError> {
+        let Some(opening) = &prompt.beside else { return Ok(text) };
+        let completed = Extractive::default().completed(job, &text, opening);
+        completed.ok_or_else(|| {
+            let why = "tells of nothing but what an extract of its size tells in fewer words";
+            failed(format!("`{}` {why}", self.name()))
+        })
     }
 
     /// What the policies make of a summary.

@@ -125,6 +125,8 @@ impl Writer<'_> {
                     let size = job.measure.size(&text);
                     if size <= job.most {
                         self.is_sound(&text, &prompt, job)?;
+                        let text = self.completed(text, &prompt, job)?;
+                        let size = job.measure.size(&text);
                         return self.judged(text, size, job, &must_keep).await;
                     }
                     why = format!("`{}` writes more than {} tokens", self.name(), job.most);

@@ -18,7 +18,14 @@ const WORDED: &str = "Keep:\n{must_keep}\nTold:\n{conversation}";
 fn worded() -> Answer {
     let user = WORDED.to_owned();
     let system = Some("You sum up.".to_owned());
-    Answer::Prompt(Prompt { style: Line::Separate, system, user, max_tokens: None, sections: None })
+    Answer::Prompt(Prompt {
+        style: Line::Separate,
+        system,
+        user,
+        max_tokens: None,
+        sections: None,
+        beside: None,
+    })
 }
 
 /// Has the model write the checkpoints.
@@ -73,7 +80,7 @@ fn a_policy_words_the_question_and_the_model_answers() {
 /// Has no model asked.
 fn never(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
     let (style, user) = (Line::None, String::new());
-    let none = Prompt { style, system: None, user, max_tokens: None, sections: None };
+    let none = Prompt { style, system: None, user, max_tokens: None, sections: None, beside: None };
     Ok(matches!(job, Job::Prompt(_)).then_some(Answer::Prompt(none)))
 }
 
@@ -93,7 +100,9 @@ fn a_model_is_enough() {
     let prompt = talk(&model, |_, _| Ok(None)).compressed();
     assert_eq!(errors(&prompt), [""; 0]);
     let said = text(&prompt);
-    assert!(said.contains("Much was said, and src/main.rs is frozen.\\nAlso said:\\n- word0\\n"));
+    let beside =
+        "Much was said, and src/main.rs is frozen.\\nIn the words of the conversation:\\nUser:";
+    assert!(said.contains(beside), "{said}");
     let asked = model.asked();
     assert!(asked[0].user.contains("\n\nuser: Never touch src/main.rs, it is frozen.\n\nuser: Q"));
     assert!(asked[0].user.contains("- word0\n- word1\n") && asked[0].within.is_some());
