@@ -136,6 +136,21 @@ pub enum Happened {
         /// What went wrong, where, and what was expected.
         cause: String,
     },
+    /// A model that a policy asked did not answer, and the next one was asked.
+    ModelPassedOver {
+        /// The policy.
+        policy: String,
+        /// The hook that asks.
+        hook: String,
+        /// The name of the question.
+        ask: String,
+        /// The model.
+        model: String,
+        /// Why it did not.
+        cause: String,
+        /// The model that was asked in its place.
+        next: String,
+    },
     /// A policy has something to say.
     PolicyWarning {
         /// The policy.

@@ -240,8 +240,8 @@ impl Builder {
 
     /// Adds a language model behind those already named: the next is asked where one fails, and the
     /// summarisers after all of them. They write the checkpoints where a policy words the question
-    /// (`prompt`), and the first is the one that policies may ask. As the profile says unless told
-    /// otherwise; without any none is asked.
+    /// (`prompt`), and answer what policies ask. As the profile says unless told otherwise; without
+    /// any none is asked.
     #[must_use]
     pub fn llm(self, model: impl Model + 'static) -> Self {
         self.models(vec![Arc::new(model)])
@@ -352,6 +352,9 @@ impl Builder {
             chain,
             models: self.models.clone(),
             within: self.patience(),
+            window_share: self.profile.options.summaries.window_share,
+            counter: Arc::clone(counter),
+            clock: self.clock.clone(),
             failures: Arc::default(),
         })
     }

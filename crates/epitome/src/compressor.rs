@@ -130,6 +130,8 @@ impl Compressor {
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
             account.warnings.extend(told.happened.iter().filter_map(worth_telling));
             account.warnings.extend(told.of_sessions());
+            let failures = decided.council.failures.take();
+            account.warnings.extend(failures.iter().filter_map(worth_telling));
             let errors = decided.council.chain.take_errors();
             account.warnings.extend(errors.iter().map(ToString::to_string));
             match planned {
@@ -162,6 +164,9 @@ fn worth_telling(happened: &Happened) -> Option<String> {
     match happened {
         Happened::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
         Happened::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
+        Happened::ModelPassedOver { policy, hook, ask, cause, next, .. } => {
+            Some(format!("{policy}: `{hook}`: it asks `{ask}`: {cause}; `{next}` is asked"))
+        }
         _ => None,
     }
 }

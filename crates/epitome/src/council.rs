@@ -1,16 +1,20 @@
-//! The policies of a profile, and the model that they may ask.
+//! The policies of a profile, and the models that they may ask.
 //!
-//! Invariant: a question for a model is answered at most [`ASKS`] times a hook, and what comes of a
-//! hook never stops a conversation: without an opinion the caller has one of its own. Called by
-//! live sessions and by the compressor of single conversations.
+//! Invariant: a question for a model is answered at most [`ASKS`] times a hook, by the first model
+//! that can, in the time that there is for all of them; and what comes of a hook never stops a
+//! conversation: without an opinion the caller has one of its own. Called by live sessions and by
+//! the compressor of single conversations.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome_kernel::{Asked, Chain, Halt, ModelAsk, Opinion, PolicyError, Rest};
+use epitome_kernel::{Asked, Chain, Counter, Halt, Model, ModelAsk, Opinion, PolicyError, Rest};
+use epitome_types::Happened;
 
 use crate::models::Models;
 use crate::plugins::Failures;
+use crate::session::Clock;
+use crate::writer::Patience;
 
 /// How often a hook may have a model asked before it answers.
 const ASKS: usize = 2;
@@ -20,9 +24,15 @@ const ASKS: usize = 2;
 pub(crate) struct Council {
     pub(crate) chain: Chain,
     pub(crate) models: Models,
-    /// How long a model may take to answer a policy.
+    /// How long models may take to answer a policy, all of them together.
     pub(crate) within: Duration,
-    /// What plugins failed at beside the hooks.
+    /// Share of a model's window that is used.
+    pub(crate) window_share: f64,
+    /// Counts what they are asked.
+    pub(crate) counter: Arc<dyn Counter>,
+    /// Tells how much of that time is over.
+    pub(crate) clock: Clock,
+    /// What plugins and models failed at beside the hooks.
     pub(crate) failures: Arc<Failures>,
 }
 
@@ -48,25 +58,75 @@ impl Council {
                 }
             };
             asked += 1;
-            let Some(model) = self.models.first() else {
-                self.note::<J>(&ask.id, "there is no model to ask; grant one, or decide without");
-                return None;
-            };
-            let within = Some(self.within);
-            let ask = ModelAsk { within, ..*ask };
-            match model.complete(&ask).await {
-                Ok(reply) => job.common_mut().replies.insert(ask.id, reply),
-                Err(error) => {
-                    self.note::<J>(&ask.id, &error.to_string());
+            let id = ask.id.clone();
+            match self.reply::<J>(*ask).await {
+                Ok(reply) => job.common_mut().replies.insert(id, reply),
+                Err(why) => {
+                    self.note::<J>(&id, &why);
                     return None;
                 }
             };
         }
     }
 
+    /// What the first model says that has an answer; who has none is told of.
+    async fn reply<J: Asked>(&self, mut ask: ModelAsk) -> Result<String, String> {
+        let patience = Patience::new(&self.clock, self.within);
+        let mut why = "there is no model to ask; grant one, or decide without".to_owned();
+        let mut models = self.models.0.iter();
+        while let Some(model) = models.next() {
+            // Whoever hangs leaves time for those behind it.
+            let still = models.len() as u32 + 1;
+            match self.said(&**model, &mut ask, &patience, still).await {
+                Ok(reply) => return Ok(reply),
+                Err(cause) => why = cause,
+            }
+            if let Some(next) = models.as_slice().first() {
+                self.failures.add(Happened::ModelPassedOver {
+                    policy: self.asking::<J>(),
+                    hook: J::HOOK.to_owned(),
+                    ask: ask.id.clone(),
+                    model: model.name().to_owned(),
+                    cause: why.clone(),
+                    next: next.name().to_owned(),
+                });
+            }
+        }
+        Err(why)
+    }
+
+    /// What a model says in its part of the time that is left for so many.
+    async fn said(
+        &self,
+        model: &dyn Model,
+        ask: &mut ModelAsk,
+        patience: &Patience,
+        still: u32,
+    ) -> Result<String, String> {
+        let texts = ask.system.iter().chain([&ask.user]);
+        let size = texts.map(|text| self.counter.count(text) + self.counter.message()).sum::<u64>()
+            + ask.max_tokens.unwrap_or_default();
+        let window = model.window().await;
+        if let Some(window) = window.filter(|all| size as f64 > *all as f64 * self.window_share) {
+            let why = format!("its window of {window} tokens has no room for a question of {size}");
+            return Err(format!("`{}`: {why}", model.name()));
+        }
+        let left = patience.left();
+        if left.is_zero() {
+            let most = patience.most().as_secs();
+            return Err(format!("`{}` is not asked: the {most} s are over", model.name()));
+        }
+        ask.within = Some(left / still);
+        model.complete(ask).await.map_err(|error| error.to_string())
+    }
+
+    /// The policy that asks.
+    fn asking<J: Asked>(&self) -> String {
+        self.chain.winner(J::HOOK).unwrap_or_default()
+    }
+
     fn note<J: Asked>(&self, id: &str, what: &str) {
-        let policy = self.chain.winner(J::HOOK).unwrap_or_default();
-        let what = format!("it asks `{id}`: {what}");
+        let (policy, what) = (self.asking::<J>(), format!("it asks `{id}`: {what}"));
         self.chain.note(PolicyError { policy, hook: J::HOOK, what });
     }
 }
@@ -74,9 +134,11 @@ impl Council {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Mutex;
 
-    use epitome_kernel::{Model, Policy};
-    use epitome_testkit::{ScriptedModel, now};
+    use async_trait::async_trait;
+    use epitome_kernel::{ModelError, Policy};
+    use epitome_testkit::{FixedCounter, ScriptedModel, now};
     use epitome_types::hook::{Common, Status, StatusJob};
 
     use super::*;
@@ -106,14 +168,15 @@ mod tests {
         }
     }
 
-    #[track_caller]
-    fn check(asks: usize, model: Option<ScriptedModel>, expected: Option<&str>, error: &str) {
-        let chain = Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new());
-        let granted = model.clone().into_iter().map(|model| Arc::new(model) as Arc<dyn Model>);
+    /// What comes of a hook: the answer, then errors and what else is told.
+    fn outcome(asks: usize, models: Vec<Arc<dyn Model>>, clock: Clock) -> (Option<String>, String) {
         let council = Council {
-            chain,
-            models: Models(granted.collect()),
-            within: Duration::from_secs(1),
+            chain: Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new()),
+            models: Models(models),
+            within: Duration::from_secs(60),
+            window_share: 0.5,
+            counter: Arc::new(FixedCounter::Words),
+            clock,
             failures: Arc::default(),
         };
         let mut job = StatusJob {
@@ -125,9 +188,27 @@ mod tests {
             done: <_>::default(),
         };
         let said = now(council.ask(&mut job, |rest, job| rest.status(job)));
-        assert_eq!(said.and_then(|status| status.text).as_deref(), expected);
-        let errors: Vec<_> = council.chain.take_errors().iter().map(ToString::to_string).collect();
-        assert_eq!(errors.join("\n"), error);
+        let errors = council.chain.take_errors();
+        let errors = errors.iter().map(ToString::to_string);
+        let told = council.failures.take().into_iter().map(|event| match event {
+            Happened::ModelPassedOver { policy, hook, ask, model, cause, next } => {
+                format!("{policy} {hook} {ask} {model} → {next}: {cause}")
+            }
+            other => format!("{other:?}"),
+        });
+        let told: Vec<_> = errors.chain(told).collect();
+        (said.and_then(|status| status.text), told.join("\n"))
+    }
+
+    fn still() -> Clock {
+        Arc::new(|| "2026-01-01T00:00:00Z".to_owned())
+    }
+
+    #[track_caller]
+    fn check(asks: usize, model: Option<ScriptedModel>, expected: Option<&str>, error: &str) {
+        let granted = model.clone().into_iter().map(|model| Arc::new(model) as Arc<dyn Model>);
+        let (said, told) = outcome(asks, granted.collect(), still());
+        assert_eq!((said.as_deref(), &*told), (expected, error));
         let asked = model.map_or(0, |model| model.asked().len());
         assert!(asked <= ASKS, "asked {asked} times");
     }
@@ -153,5 +234,94 @@ mod tests {
         check(1, None, None, none);
         let down = "asks: `status`: it asks `q0`: the model `scripted` did not answer: it is down";
         check(1, Some(ScriptedModel::failing("it is down")), None, down);
+    }
+
+    /// A model that takes its time to say something, or nothing.
+    struct Slow {
+        name: &'static str,
+        window: Option<u64>,
+        says: Option<&'static str>,
+        seconds: u64,
+        time: Arc<Mutex<u64>>,
+        /// The seconds that it was given.
+        given: Arc<Mutex<Vec<u64>>>,
+    }
+
+    #[async_trait]
+    impl Model for Slow {
+        fn name(&self) -> &str {
+            self.name
+        }
+
+        async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+            let given = ask.within.unwrap().as_secs();
+            self.given.lock().unwrap().push(given);
+            *self.time.lock().unwrap() += self.seconds.min(given);
+            let says = self.says.filter(|_| self.seconds <= given);
+            says.map(str::to_owned).ok_or_else(|| ModelError {
+                model: self.name.to_owned(),
+                cause: format!("nothing in {given} s"),
+                lack: epitome_kernel::Lack::Other,
+            })
+        }
+
+        async fn window(&self) -> Option<u64> {
+            self.window
+        }
+    }
+
+    /// Models by what they say, how many seconds that takes, and their window.
+    #[track_caller]
+    fn fall(
+        models: &[(&'static str, Option<&'static str>, u64, Option<u64>)],
+        expected: Option<&str>,
+        seconds: &[u64],
+        events: &[&str],
+    ) {
+        let (time, given) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let models = models.iter().map(|&(name, says, seconds, window)| {
+            let (time, given) = (time.clone(), given.clone());
+            Arc::new(Slow { name, window, says, seconds, time, given }) as Arc<dyn Model>
+        });
+        let passed = time.clone();
+        let clock: Clock = Arc::new(move || {
+            let passed = *passed.lock().unwrap();
+            format!("2026-01-01T00:{:02}:{:02}Z", passed / 60, passed % 60)
+        });
+        let (said, told) = outcome(1, models.collect(), clock);
+        assert_eq!((said.as_deref(), told), (expected, events.join("\n")));
+        assert_eq!(*given.lock().unwrap(), seconds);
+        assert!(*time.lock().unwrap() <= 60, "the deadline was missed");
+    }
+
+    #[test]
+    fn the_next_model_answers_where_one_cannot() {
+        let well = ("b", Some("well"), 1, None);
+        fall(
+            &[("a", None, 5, None), well],
+            Some("well"),
+            &[30, 55],
+            &["asks status q0 a → b: the model `a` did not answer: nothing in 30 s"],
+        );
+        // One that hangs leaves the rest of the time to those behind it, and no more.
+        fall(
+            &[("a", Some("late"), 99, None), ("b", Some("late"), 99, None), ("c", None, 99, None)],
+            None,
+            &[20, 20, 20],
+            &[
+                "asks: `status`: it asks `q0`: the model `c` did not answer: nothing in 20 s",
+                "asks status q0 a → b: the model `a` did not answer: nothing in 20 s",
+                "asks status q0 b → c: the model `b` did not answer: nothing in 20 s",
+            ],
+        );
+        // Three words and four for the message, nine for the answer: a half of 31 is too little.
+        let room = "`a`: its window of 31 tokens has no room for a question of 16";
+        fall(
+            &[("a", Some("not asked"), 1, Some(31)), well],
+            Some("well"),
+            &[60],
+            &[&format!("asks status q0 a → b: {room}")],
+        );
+        fall(&[("a", Some("asked"), 1, Some(32)), well], Some("asked"), &[30], &[]);
     }
 }

@@ -190,6 +190,10 @@ fn what(event: &Event) -> (AnsiColor, String) {
             (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
         }
         Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
+        Happened::ModelPassedOver { policy, ask, cause, next, .. } => {
+            let cause = on_one_line(cause);
+            (AnsiColor::Yellow, format!("{policy} asks `{ask}`: {cause}; `{next}` is asked"))
+        }
         Happened::PolicyWarning { policy, text, .. } => {
             (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
         }

@@ -79,7 +79,7 @@ pub(crate) struct Table {
     pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
-    /// in any case. Policies may ask the first model. Said in one's own file, in variables and
+    /// in any case. Policies may ask them, too. Said in one's own file, in variables and
     /// flags; never in the file of a project.
     pub(crate) summarizers: Option<Vec<String>>,
     /// The mode that its policies are told of: `developer`, `planning`, whatever they know.

@@ -151,7 +151,7 @@ impl Hub {
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
             compactions: Mutex::default(),
-            makers: models.first().is_none().then(|| Semaphore::new(processors * MAKERS)),
+            makers: models.0.is_empty().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
 

@@ -52,13 +52,6 @@ impl fmt::Display for Scribe {
 #[derive(Clone, Default)]
 pub(crate) struct Models(pub(crate) Vec<Arc<dyn Model>>);
 
-impl Models {
-    /// The first, which answers policies.
-    pub(crate) fn first(&self) -> Option<&Arc<dyn Model>> {
-        self.0.first()
-    }
-}
-
 impl PartialEq for Models {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, other): (&Arc<dyn Model>, _)| Arc::ptr_eq(one, other);

@@ -12,7 +12,7 @@ use epitome_types::Happened;
 
 use super::load::{Plugins, Running};
 
-/// What plugins failed at.
+/// What plugins failed at, and models that policies asked.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(Mutex<Vec<Happened>>);
 
@@ -24,7 +24,11 @@ impl Failures {
             true => format!("the next one is asked; `epitome plugin check {plugin}` tells more"),
             false => remedy,
         };
-        let event = Happened::PluginError { plugin: plugin.to_owned(), cause, remedy };
+        self.add(Happened::PluginError { plugin: plugin.to_owned(), cause, remedy });
+    }
+
+    /// Takes note of one, as it is told.
+    pub(crate) fn add(&self, event: Happened) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 

@@ -98,6 +98,7 @@ fn log(event: &Event) {
         Happened::CompressionError { .. }
             | Happened::PolicyError { .. }
             | Happened::PluginError { .. }
+            | Happened::ModelPassedOver { .. }
             | Happened::PolicyWarning { .. }
             | Happened::DriftDetected { .. }
             | Happened::Handover { .. }

@@ -110,6 +110,7 @@ impl Session {
             let what = match &failure {
                 Happened::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
                 Happened::PolicyError { cause } => cause.clone(),
+                Happened::ModelPassedOver { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
             if self.said.insert(what) {

@@ -7,7 +7,8 @@ use epitome::types::hook::{
     Wording,
 };
 use epitome::types::{Cause, Happened, Skip};
-use epitome::{Answer, Halt, Job, Memory, PolicyError, Rest, Store, Window, scope};
+use epitome::{Answer, Halt, Job, Memory, ModelAsk, PolicyError, Rest, Store, Window, scope};
+use epitome_testkit::ScriptedModel;
 
 use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text, texts, with};
 
@@ -285,4 +286,43 @@ fn several_engines_live_in_one_process() {
     let mut third = Talk::new(limited);
     third.chat(20);
     assert!(third.prompt().tokens[1] <= 800);
+}
+
+/// What a policy asks is answered by the next model where one cannot, and the session says so once.
+#[test]
+fn the_next_model_answers_a_policy_where_one_cannot() {
+    let asking = |job: &Job<'_>, _: &Rest<'_>| match job {
+        Job::Status(job) => match job.common.replies.get("mood") {
+            Some(text) => {
+                let text = Some(text.clone());
+                Ok(Some(Answer::Status(Status { text, ..Status::default() })))
+            }
+            None => {
+                let (id, user) = ("mood".to_owned(), "How is it?".to_owned());
+                Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
+            }
+        },
+        _ => Ok(None),
+    };
+    let (down, up) = (ScriptedModel::failing("it is down"), ScriptedModel::saying(&["fine"]));
+    let builder = builder(2000).llm(down.clone()).llm(up).policy(By("asks", asking));
+    let mut talk = Talk::new(builder);
+    for expected in [true, false] {
+        talk.chat(1);
+        let prompt = talk.prompt();
+        assert_eq!(prompt.status.and_then(|status| status.text).as_deref(), Some("fine"));
+        let told = prompt.events.into_iter().map(|event| event.what);
+        let told: Vec<_> =
+            told.filter(|what| matches!(what, Happened::ModelPassedOver { .. })).collect();
+        let passed_over = Happened::ModelPassedOver {
+            policy: "asks".into(),
+            hook: "status".into(),
+            ask: "mood".into(),
+            model: "scripted".into(),
+            cause: "the model `scripted` did not answer: it is down".into(),
+            next: "scripted".into(),
+        };
+        assert_eq!(told, if expected { vec![passed_over] } else { vec![] });
+    }
+    assert_eq!(down.asked().len(), 2);
 }
