@@ -293,9 +293,12 @@ fn a_conversation_with_a_real_model_is_played_past_three_times_its_window() {
     let system = "You keep the log of a greenhouse and answer in one short sentence.";
     let lines = cassette("greenhouse.txt");
     let args = all.into_iter().chain(model).chain([system]);
-    let ran = place.feed(args, lines.as_bytes());
+    let ran = place.feed(args.clone(), lines.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("2,048 tokens, told by the server"), "{}", ran.err);
+    let told = "2,048 tokens, told by the server";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let resumed = place.feed(args, b"/quit\n");
+    assert!(resumed.err.contains(told), "what was learned of its counts: {}", resumed.err);
     let ours: Vec<u64> = ran.err.lines().filter_map(used).collect();
     assert_eq!(ours.len(), lines.lines().count(), "{}", ran.err);
     let theirs: Vec<u64> = tape.lines().filter_map(counted).collect();

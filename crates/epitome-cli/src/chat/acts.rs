@@ -32,7 +32,7 @@ const TOOL: &str = "chat";
 
 /// The model that is talked with, and how large a prompt it takes.
 pub(super) fn addressee(talk: &Talk) -> String {
-    let (KnownLimit { limit, source }, model) = (talk.known(), talk.client().endpoint());
+    let (KnownLimit { limit, source }, model) = (talk.window(), talk.client().endpoint());
     format!("{}, {} tokens, {source}", model.spec, grouped(limit))
 }
 

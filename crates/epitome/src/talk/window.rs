@@ -48,6 +48,17 @@ impl Talk {
         known.unwrap_or_else(|_| self.stated())
     }
 
+    /// How large a prompt the model takes by its user or its server, in the provider's tokens; where
+    /// neither says, what prompts are held to.
+    pub fn window(&self) -> KnownLimit {
+        let stated = self.stated();
+        match self.session.told.window {
+            _ if stated.source == WindowSource::User => stated,
+            Some(told) => told,
+            None => self.known(),
+        }
+    }
+
     /// What the user states, or is guessed, in the provider's tokens.
     fn stated(&self) -> KnownLimit {
         let (format, model) = (self.format(), &self.client.endpoint().spec.name);
