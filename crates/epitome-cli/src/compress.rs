@@ -15,6 +15,7 @@ use crate::fault::{Fault, warn};
 use crate::files::Output;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::late::Late;
+use crate::tape::TapeFlags;
 use crate::{files, plan, report, settings};
 
 /// Compresses one conversation and writes it in the format it came in, valid for its provider
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     summary: SummaryFlags,
     #[command(flatten)]
     summarizers: SummarizerFlags,
+    #[command(flatten)]
+    tape: TapeFlags,
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -95,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
-    let profile = settings::connected(config.chosen()?)?;
+    let (profile, tape) = args.tape.connected(config.chosen()?)?;
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -104,7 +107,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let output = prepare(args, args.output.as_deref())?;
     let report_file = prepare(args, args.report.as_deref())?;
-    let compressed = compress(args, profile, config.durability(), &input)?;
+    let compressed = compress(args, profile, config.durability(), &input);
+    if let Some(tape) = tape {
+        tape.end(args.common.quiet)?;
+    }
+    let compressed = compressed?;
     if args.dry_run {
         let report = Report { elapsed_ms: since(start), ..compressed.report };
         return if args.json { print(&report) } else { plan::print(&report) };

@@ -40,6 +40,7 @@ mod settings;
 mod snapshot;
 mod status;
 mod table;
+mod tape;
 mod text;
 mod trust;
 

@@ -2,7 +2,7 @@
 //!
 //! Each file is one duty: `open` gets ready, `input` reads lines, `errand` tells commands from messages,
 //! `acts` does what commands say, `answer` has a message answered, `view` shows it, `veil` hides markers,
-//! `trouble` says what a failure means, `tape` records and plays.
+//! `trouble` says what a failure means.
 //!
 //! Invariant: answers go to standard output, all else to standard error. A pipe goes on with the next
 //! line where a message is not answered, unless the next would meet the same; the exit code is that of
@@ -14,7 +14,6 @@ mod errand;
 mod input;
 mod open;
 mod spoken;
-mod tape;
 mod trouble;
 mod veil;
 mod view;
@@ -30,11 +29,11 @@ use tokio::runtime::{Builder, Runtime};
 use self::answer::Ended;
 use self::errand::Line;
 use self::input::{Input, Typed};
-use self::tape::Tape;
 use self::view::View;
 use crate::fault::Fault;
 use crate::flags::{SummarizerFlags, WindowFlags};
 use crate::settings::{self, ProfileFlags};
+use crate::tape::{Tape, TapeFlags};
 
 /// So many messages can be gone back to with the arrow keys.
 const BACK: u32 = 400;
@@ -72,12 +71,8 @@ pub(crate) struct Args {
     store: Option<PathBuf>,
     #[command(flatten)]
     profile: ProfileFlags,
-    /// Writes what goes to the model and back onto a cassette, without keys
-    #[arg(long, value_name = "FILE", conflicts_with = "cassette")]
-    record: Option<PathBuf>,
-    /// Plays a cassette in place of the model; what is asked must be what was recorded
-    #[arg(long, value_name = "FILE")]
-    cassette: Option<PathBuf>,
+    #[command(flatten)]
+    tape: TapeFlags,
     /// Says nothing but answers and errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,

@@ -8,15 +8,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use epitome::types::By;
-use epitome::{Compressor, Config, Folder, LOCAL, Levers, Profile, Sqlite, Talk};
+use epitome::{Compressor, Folder, LOCAL, Levers, Sqlite, Talk};
 
 use super::acts::addressee;
-use super::tape::Tape;
 use super::trouble::{Trouble, fault_of};
 use super::view::View;
 use super::{Args, Chat};
 use crate::fault::Fault;
 use crate::journal::store_path;
+use crate::tape::Tape;
 use crate::text::counted;
 use crate::{files, settings};
 
@@ -27,10 +27,10 @@ impl Chat {
     /// Meets the model, and takes the session up.
     pub(super) async fn open(args: &Args, terminal: bool) -> Result<Self, Fault> {
         let config = args.config()?;
-        let tape = Tape::new(args.record.as_deref(), args.cassette.as_deref())?;
+        let tape = Tape::new(&args.tape)?;
         let client = tape.client(args.spec.clone())?;
         let system = args.system.as_deref().map(system).transpose()?;
-        let profile = connected(&config, &tape)?;
+        let profile = tape.connected(settings::permitted(config.chosen()?)?)?;
         let path = store_path(args.store.as_deref(), &config)?;
         let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
         let store = Arc::new(store);
@@ -72,12 +72,6 @@ impl Chat {
             flag: flag.unwrap_or_default(),
         })
     }
-}
-
-/// The profile, with the models that write its summaries.
-fn connected(config: &Config, tape: &Tape) -> Result<Profile, Fault> {
-    let profile = settings::permitted(config.chosen()?)?;
-    profile.connected(tape.transport(), |name| tape.var(name)).map_err(Fault::usage)
 }
 
 /// A system prompt: what a file says, or a text of several words.

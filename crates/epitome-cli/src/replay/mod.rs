@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome::{Archive, Config, Format, Memory, Sqlite, Store, Target};
+use epitome::{Archive, Config, Format, Memory, Profile, Sqlite, Store, Target};
 use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +24,7 @@ use crate::files;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::screen::{Screen, To};
 use crate::settings;
+use crate::tape::TapeFlags;
 use crate::text::plain;
 pub(crate) use event::Told;
 
@@ -43,6 +44,8 @@ pub(crate) struct Args {
     summary: SummaryFlags,
     #[command(flatten)]
     summarizers: SummarizerFlags,
+    #[command(flatten)]
+    tape: TapeFlags,
     /// Counts tokens and pays as for this model [default: the one that the recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -92,7 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
-    let setup = args.setup(&config)?;
+    let (profile, tape) = args.tape.connected(config.chosen()?)?;
+    let setup = args.setup(&config, profile)?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -110,11 +114,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         Some(path) => {
             let store = Sqlite::open_with(path, config.durability())
                 .map_err(|error| Fault::of_store(&error))?;
-            runtime.block_on(args.play(&recording, &setup, Arc::new(store)))?
+            runtime.block_on(args.play(&recording, &setup, Arc::new(store)))
         }
-        None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new())))?,
+        None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new()))),
     };
-    verdict(&summary, &name)
+    if let Some(tape) = tape {
+        tape.end(args.common.quiet)?;
+    }
+    verdict(&summary?, &name)
 }
 
 /// What a script is told of the whole: whether anything could be sent, and all of it was in
@@ -137,10 +144,9 @@ fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
 }
 
 impl Args {
-    fn setup(&self, config: &Config) -> Result<Setup, Fault> {
+    fn setup(&self, config: &Config, profile: Profile) -> Result<Setup, Fault> {
         let tokens = self.budget.max_tokens.map(Target::Tokens);
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
-        let profile = settings::connected(config.chosen()?)?;
         let prices = settings::prices(config)?;
         // Only who waits between turns has the time to change anything.
         let watched = self.pace > 0;

@@ -1,0 +1,129 @@
+//! What goes to models and back: over the network, onto a cassette, or from one.
+//!
+//! Invariant: what is played asks nobody, and wants no key. Called by verbs that ask models.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use epitome::Profile;
+use epitome::model::{Client, Endpoint, Http, ModelSpec, Player, Recorder, Transport};
+
+use crate::fault::{Fault, warn};
+use crate::text::counted;
+use crate::{files, settings};
+
+/// The largest cassette that is read, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// Whether what goes to models and back is recorded, or played; at most one of these.
+#[derive(clap::Args)]
+pub(crate) struct TapeFlags {
+    /// Writes what goes to models and back onto a cassette, without keys
+    #[arg(long, value_name = "FILE", conflicts_with = "cassette")]
+    record: Option<PathBuf>,
+    /// Plays a cassette in place of models; what is asked must be what was recorded
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+}
+
+impl TapeFlags {
+    /// A profile with the models that it names ready to be asked, and the way to them where there
+    /// are any.
+    pub(crate) fn connected(&self, profile: Profile) -> Result<(Profile, Option<Tape>), Fault> {
+        let profile = settings::permitted(profile)?;
+        if profile.names_models() {
+            let tape = Tape::new(self)?;
+            return Ok((tape.connected(profile)?, Some(tape)));
+        }
+        let flag = [("--record", &self.record), ("--cassette", &self.cassette)];
+        match flag.into_iter().find(|(_, path)| path.is_some()) {
+            Some((flag, _)) => Err(Fault::usage(format!(
+                "`{flag}` is of no use where no model is asked; name one with `--summarizer`"
+            ))),
+            None => Ok((profile, None)),
+        }
+    }
+}
+
+/// The way to models.
+pub(crate) enum Tape {
+    /// The network.
+    Live(Arc<Http>),
+    /// The network, written down for a file.
+    Recorded(Recorder, PathBuf),
+    /// A cassette.
+    Played(Arc<Player>),
+}
+
+impl Tape {
+    /// The way that the flags name.
+    pub(crate) fn new(flags: &TapeFlags) -> Result<Self, Fault> {
+        if let Some(path) = &flags.cassette {
+            let name = path.display();
+            let unreadable = |what: String| Fault::unreadable(format!("{name}: {what}"));
+            let text = String::from_utf8(files::read(Some(path), MOST)?)
+                .map_err(|_| unreadable("is no text in UTF-8".to_owned()))?;
+            let player = Player::new(&text).map_err(|error| unreadable(error.to_string()))?;
+            return Ok(Self::Played(Arc::new(player)));
+        }
+        let http = Arc::new(Http::new().map_err(Fault::internal)?);
+        Ok(match &flags.record {
+            Some(path) => {
+                // That it cannot be written is known before anything is said.
+                drop(files::Output::prepare(path)?);
+                Self::Recorded(Recorder::new(http), path.clone())
+            }
+            None => Self::Live(http),
+        })
+    }
+
+    /// Moves requests.
+    fn transport(&self) -> Arc<dyn Transport> {
+        match self {
+            Self::Live(http) => http.clone(),
+            Self::Recorded(recorder, _) => Arc::new(recorder.clone()),
+            Self::Played(player) => player.clone(),
+        }
+    }
+
+    /// A variable of the environment, for addresses and keys.
+    fn var(&self, name: &str) -> Option<String> {
+        let stands_in = || {
+            let played = matches!(self, Self::Played(_));
+            (played && name.ends_with("_API_KEY")).then(|| "of a cassette".to_owned())
+        };
+        env::var(name).ok().or_else(stands_in)
+    }
+
+    /// A client of a model.
+    pub(crate) fn client(&self, spec: ModelSpec) -> Result<Client, Fault> {
+        let endpoint = Endpoint::of(spec, |name| self.var(name)).map_err(Fault::usage)?;
+        Ok(Client::new(endpoint, self.transport()))
+    }
+
+    /// A profile with the models that it names ready to be asked.
+    pub(crate) fn connected(&self, profile: Profile) -> Result<Profile, Fault> {
+        profile.connected(self.transport(), |name| self.var(name)).map_err(Fault::usage)
+    }
+
+    /// Writes down what was said so far, where that is wanted.
+    pub(crate) fn save(&self) -> Result<(), Fault> {
+        match self {
+            Self::Recorded(recorder, path) => files::write(path, recorder.cassette().as_bytes()),
+            Self::Live(_) | Self::Played(_) => Ok(()),
+        }
+    }
+
+    /// The same where nothing more will be said; a cassette that goes on is told of unless quiet.
+    pub(crate) fn end(&self, quiet: bool) -> Result<(), Fault> {
+        if let Self::Played(player) = self
+            && player.left() > 0
+            && !quiet
+        {
+            let left = counted(player.left() as u64, "request");
+            warn(&format!("less is asked than was recorded: the cassette holds {left} more"));
+        }
+        self.save()
+    }
+}
