@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, Keeper, Profile, Sources, Sqlite};
+use epitome::{Config, Keeper, Profile, Sources, Sqlite, Taught};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -108,6 +108,13 @@ impl Journal {
 pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBuf, Fault> {
     let path = named.or_else(|| config.store()).map(Path::to_owned);
     path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))
+}
+
+/// What refusals and answers taught of models; nothing where there is no store that can be read.
+pub(crate) fn lessons(store: &Path, profile: &Profile) -> Vec<Taught> {
+    let store = store.exists().then(|| Sqlite::open_existing(store).ok()).flatten();
+    let keeper = store.map(|store| Keeper::new(Arc::new(store), profile.clone()));
+    keeper.and_then(|keeper| keeper.lessons().ok()).unwrap_or_default()
 }
 
 fn flag(named: Option<&Path>) -> String {

@@ -26,6 +26,9 @@ pub struct Script {
     pub faults: Vec<Fault>,
     /// The most tokens that a prompt may have (four characters of JSON each); Ollama cuts instead.
     pub limit: Option<u64>,
+    /// How a longer prompt is refused, in place of the API's own words; `{limit}` and `{size}` stand
+    /// for the tokens.
+    pub wording: Option<String>,
     /// Compress answers for those who accept gzip, streams too.
     pub gzip: bool,
     /// Send keep-alives between the events of a stream.

@@ -162,7 +162,14 @@ async fn prompt(
     let tokens = canon::whole(&asked.body).len() as u64 / 4;
     if let Some(limit) = script.limit.filter(|limit| tokens > *limit) {
         if api != Api::Ollama || asked.body["truncate"] == json!(false) {
-            let refusal = api.too_long(tokens, limit);
+            let refusal = match &script.wording {
+                Some(wording) => Refusal::new(
+                    wording
+                        .replace("{limit}", &limit.to_string())
+                        .replace("{size}", &tokens.to_string()),
+                ),
+                None => api.too_long(tokens, limit),
+            };
             state.note(asked.number, |it| {
                 (it.refused, it.too_long) = (Some(refusal.message.clone()), true);
             });

@@ -6,6 +6,7 @@ mod edits;
 mod encodings;
 mod faults;
 mod http;
+mod limits;
 mod load;
 mod log;
 mod marks;

@@ -5,13 +5,15 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile};
+use epitome::{
+    Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught, WindowSource,
+};
 use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::files;
 use crate::flags::WindowFlags;
-use crate::journal;
+use crate::journal::{self, store_path};
 use crate::settings::{self, ProfileFlags};
 use crate::table::{Column, Table, left};
 use crate::text::{grouped, plain};
@@ -52,6 +54,8 @@ struct Shown<'a> {
     files: &'a [PathBuf],
     /// How large a prompt may be, by format, where nobody knows the model.
     limits: Vec<Limited>,
+    /// What refusals and answers taught of models, in their place.
+    learned: Vec<Taught>,
     values: Vec<Effective>,
 }
 
@@ -104,6 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         args.window.set(sources)
     })?;
     let profile = config.chosen()?;
+    let store = store_path(args.store.as_deref(), &config).ok();
     let shown = Shown {
         profile: profile.name(),
         inherits: config.inherited(profile.name())?,
@@ -112,6 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         config: profile.config(),
         files: config.files(),
         limits: limits(&profile),
+        learned: store.map(|path| journal::lessons(&path, &profile)).unwrap_or_default(),
         values: config.values(profile.name())?,
     };
     if args.json { journal::json(&shown) } else { words(&config, &shown) }
@@ -142,6 +148,12 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
         };
         let source = shown.limits.first().map(|one| one.known.source.to_string());
         writeln!(out, "limit    {limits} tokens, {}", source.unwrap_or_default())?;
+        for Taught { model, format, limit, .. } in &shown.learned {
+            let Some(limit) = limit else { continue };
+            let (limit, model) = (grouped(*limit), model.as_deref().unwrap_or("any model"));
+            let source = WindowSource::Learned;
+            writeln!(out, "learned  {limit} tokens for {} ({format}), {source}", plain(model))?;
+        }
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         writeln!(out, "files    {files}\n")?;

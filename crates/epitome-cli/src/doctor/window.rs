@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::model::{Client, Endpoint, Http, ModelSpec, Probed, Terms};
-use epitome::{Format, Keeper, Scribe, Shortened, Sqlite, Taught, Window};
+use epitome::{Format, Scribe, Shortened, Taught, Window};
 
 use super::{Finding, Patient};
+use crate::journal::lessons;
 use crate::text::grouped;
 
 const ABOUT: &str = "window";
@@ -82,13 +83,7 @@ fn probed(spec: ModelSpec) -> Result<Probed, String> {
 /// What refusals and answers taught.
 pub(super) fn learned(patient: &Patient) -> Vec<Finding> {
     let Ok(profile) = patient.config.chosen() else { return Vec::new() };
-    if !patient.path.exists() {
-        return Vec::new();
-    }
-    // Whether the store can be read is another check.
-    let Ok(store) = Sqlite::open_existing(&patient.path) else { return Vec::new() };
-    let lessons = Keeper::new(Arc::new(store), profile).lessons().unwrap_or_default();
-    lessons.iter().filter_map(learned_of).collect()
+    lessons(&patient.path, &profile).iter().filter_map(learned_of).collect()
 }
 
 fn learned_of(taught: &Taught) -> Option<Finding> {

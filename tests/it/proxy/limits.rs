@@ -1,0 +1,106 @@
+//! How large a prompt may be, as the servers behind the proxy show: one that cuts in silence, one that
+//! refuses in words of its own (hazards 9, 36).
+
+use epitome_upstream::{Record, Script};
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Api, calls};
+use super::serving::Serving;
+
+/// Each turn says so much that five of them exceed two thousand tokens.
+fn talk(serving: &Serving, model: &str, turns: std::ops::Range<usize>) {
+    let mut messages = vec![json!({"role": "system", "content": "You keep minutes."})];
+    for turn in 0..turns.end {
+        let text = format!("Minute {turn}: the board of house {turn} spoke of roof {turn}. ");
+        messages.push(json!({"role": "user", "content": text.repeat(30)}));
+        if turn >= turns.start {
+            let body = json!({"model": model, "stream": false, "messages": messages});
+            serving.post("/api/chat", &body);
+        }
+        messages.push(json!({"role": "assistant", "content": format!("Noted {turn}.")}));
+    }
+}
+
+/// The findings of the doctor about windows.
+fn doctor(serving: &Serving) -> Vec<String> {
+    let found = serving.place.run(["doctor", "--json", "--store", "s.db"]);
+    let found: Vec<Value> = serde_json::from_str(found.text()).unwrap();
+    let of = found.iter().filter(|one| one["about"] == "window");
+    of.map(|one| format!("{} {}", one["verdict"].as_str().unwrap(), one["found"].as_str().unwrap()))
+        .collect()
+}
+
+/// Ollama answers what it has not read, and says nothing of it: its user is told, once for each
+/// model, in the log of the proxy, in the status of the session and by the doctor.
+#[test]
+fn a_server_that_reads_a_part_of_a_prompt_is_told_of_once_for_each_model() {
+    let script = Script { limit: Some(1200), ..Script::default() };
+    let serving = Serving::start(script, &["--limit", "20000"]);
+    talk(&serving, "llama3.2", 4..10);
+    assert!(serving.prompts().iter().any(|prompt| prompt.cut_short));
+    let told = || serving.said().matches("OLLAMA_CONTEXT_LENGTH").count();
+    assert_eq!(told(), 1, "{}", serving.said());
+    assert!(serving.said().contains("prompt-cut"), "{}", serving.said());
+    let status = serving.place.run(["status", "--json", "--store", "s.db"]).json();
+    assert_eq!(status[0]["shortened"]["evaluated"], 1200, "{status:#}");
+    talk(&serving, "qwen2.5", 4..10);
+    assert_eq!(told(), 2, "{}", serving.said());
+    let found = doctor(&serving);
+    for model in ["llama3.2", "qwen2.5"] {
+        let warning = format!("warn {model} (ollama): its server read 1,200 of");
+        assert!(found.iter().any(|one| one.starts_with(&warning)), "{found:?}");
+    }
+}
+
+const OWN: &str = "Zu lang: {size} Wörter, erlaubt sind {limit}";
+
+/// A gateway refuses in words that nobody knows but its users, who tell them.
+#[test]
+fn a_wording_of_ones_own_teaches_the_limit_for_good() {
+    let own = format!("[profile.default.options.default.limit]\nsignatures = ['{OWN}']\n");
+    let words = Some(OWN.to_owned());
+    let script = Script { limit: Some(14_000), wording: words, ..Script::agent(8, calls()) };
+    let mut serving = Serving::start(script, &[]);
+    serving.stop();
+    serving.place.write("epitome.toml", own);
+    serving.go_on();
+    let is_refused = |prompt: &&Record| prompt.refused.is_some();
+    let refused = |serving: &Serving| serving.upstream.prompts().iter().filter(is_refused).count();
+
+    let mut agent = Agent::new(Api::Chat, "Find out why the deployment fails.");
+    agent.work(&serving);
+    let taught = refused(&serving);
+    assert!((1..=3).contains(&taught), "{taught} refusals");
+    // What was refused was made smaller and sent once more.
+    let prompts = serving.upstream.prompts();
+    let at = prompts.iter().position(|prompt| prompt.refused.is_some()).unwrap();
+    assert!(prompts[at].refused.as_ref().unwrap().starts_with("Zu lang: "));
+    let [long, short] = [&prompts[at], &prompts[at + 1]].map(|prompt| prompt.raw.len());
+    assert!(short < long && prompts[at + 1].refused.is_none(), "{long} → {short} bytes");
+
+    serving.stop();
+    serving.go_on();
+    agent.say("Is that all?");
+    agent.work(&serving);
+    assert_eq!(refused(&serving), taught, "it was forgotten");
+    let show = serving.place.run(["config", "show", "--store", "s.db"]);
+    let learned = |line: &str| line.starts_with("learned") && line.contains("for gpt-4o (openai)");
+    assert!(show.text().lines().any(learned), "{}", show.text());
+    let known = serving.place.run(["config", "show", "--store", "s.db", "--json"]).json();
+    let limit = known["learned"][0]["limit"].as_u64().unwrap();
+    assert!((7_000..=14_000).contains(&limit), "{known:#}");
+    let is_told = |one: &String| one.contains("learned from a refusal");
+    assert!(doctor(&serving).iter().any(is_told), "{:?}", doctor(&serving));
+}
+
+/// Without them it is a refusal like any other, and comes back as it is.
+#[test]
+fn a_wording_that_nobody_told_is_no_lesson() {
+    let words = Some(OWN.to_owned());
+    let script = Script { limit: Some(2000), wording: words, ..Script::default() };
+    let serving = Serving::start(script, &[]);
+    let agent = Agent::new(Api::Chat, &"Keep every word of this. ".repeat(1000));
+    let answer = serving.send(super::Ask::post(agent.api.path(), agent.request().to_string()));
+    assert_eq!((answer.status, serving.upstream.prompts().len()), (400, 1));
+    assert!(answer.text().contains("erlaubt sind 2000"), "{}", answer.text());
+}
