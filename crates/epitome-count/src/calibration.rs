@@ -18,8 +18,11 @@ const LEAST: u64 = 256;
 const MOST: f64 = 4.0;
 /// The part of the largest prompt below which a sample says little of prompts near the limit.
 const SMALL: u64 = 4;
-/// What a median distance is worth as a spread: the band then holds nearly all of the samples.
+/// What a median distance is worth as a spread: the band then holds nearly all samples that scatter.
 const SPREADS: f64 = 3.0;
+/// So many of 8 samples are in the band even where they do not scatter: a compression changes what a
+/// prompt is made of, and all prompts after it count alike again.
+const HELD: usize = 7;
 /// The widest band: beyond it a limit would be given away for noise.
 const WIDEST: f64 = 0.25;
 
@@ -78,8 +81,10 @@ impl Calibration {
             return None;
         }
         let factor = median(ratios.clone());
-        let spread = median(ratios.iter().map(|ratio| (ratio - factor).abs()).collect());
-        let band = (spread / factor * SPREADS).min(WIDEST);
+        let mut off: Vec<_> = ratios.iter().map(|ratio| (ratio - factor).abs()).collect();
+        off.sort_by(f64::total_cmp);
+        let spread = (off[off.len() / 2] * SPREADS).max(off[(off.len() - 1) * HELD / 8]);
+        let band = (spread / factor).min(WIDEST);
         Some(Factor { factor, band, samples: ratios.len() })
     }
 
@@ -150,6 +155,13 @@ mod tests {
         assert_eq!((factor.factor, factor.samples), (1.25, 5));
         assert!((factor.band - 0.012).abs() < 1e-9, "{}", factor.band);
         assert_eq!(factor.limit(1000), 790);
+    }
+
+    #[test]
+    fn a_band_holds_the_prompts_before_and_after_a_compression() {
+        let samples = [vec![[1000, 1120]; 12], vec![[1000, 1170]; 4]].concat();
+        let factor = Calibration::of(samples).factor().unwrap();
+        assert!(factor.factor * (1.0 + factor.band) >= 1.17, "{factor:?}");
     }
 
     #[test]
