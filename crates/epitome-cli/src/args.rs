@@ -29,7 +29,7 @@ pub(crate) enum Verb {
     Serve(Box<serve::Args>),
     Mcp(mcp::Args),
     Chat(Box<chat::Args>),
-    Compress(compress::Args),
+    Compress(Box<compress::Args>),
     Replay(Box<replay::Args>),
     Scan(scan::Args),
     Ab(Box<ab::Args>),
