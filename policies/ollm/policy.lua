@@ -11,6 +11,7 @@ local compression = require("compression")
 local occasion = require("occasion")
 local reliability = require("reliability")
 local share = require("numbers").share
+local summarisation = require("summarisation")
 
 ---@type Policy
 local policy = {
@@ -78,6 +79,12 @@ end
 ---@return Ageing[]
 function policy.age(job)
   return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
+end
+
+---@param job PromptJob
+---@return Prompt|nil
+function policy.prompt(job)
+  return summarisation.prompt(job, ep.next(job))
 end
 
 ---@param job StatusJob
