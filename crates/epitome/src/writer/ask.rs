@@ -6,7 +6,7 @@
 
 use epitome_extract::Facts;
 use epitome_kernel::{Lack, ModelAsk, SummaryJob};
-use epitome_types::hook::{Line, Prompt, PromptJob};
+use epitome_types::hook::{Line, Prompt, PromptJob, Purpose};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::chunks::{BETWEEN, pieces};
@@ -61,6 +61,7 @@ impl Writer<'_> {
         let answer = prompt.max_tokens.unwrap_or(most);
         let window = self.model.window().await.map(|window| self.within(window));
         if prompt.style == Line::Extend
+            && !self.is_rewriting(job)
             && let Some(underway) = self.underway.filter(|it| self.model.extends(it))
         {
             let which = above(&self.terms.above, job.entries);
@@ -85,6 +86,12 @@ impl Writer<'_> {
             }
             said => said,
         }
+    }
+
+    /// Whether what is summed up is no longer in the prompt: only checkpoints of it are, and a
+    /// summary is never made from a summary.
+    fn is_rewriting(&self, job: &SummaryJob<'_>) -> bool {
+        matches!(self.purpose(job), Purpose::Age | Purpose::Merge)
     }
 
     /// What of a window is used, by our own count of tokens.

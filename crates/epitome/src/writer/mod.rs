@@ -143,7 +143,7 @@ impl Writer<'_> {
     }
 
     /// What a summary of these messages is for.
-    fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
+    pub(super) fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
         let asked: BTreeSet<EntryId> = job.entries.iter().map(|entry| entry.id).collect();
         let is_fold = |order: &Order| match order {
             Order::FoldUser(fold) => {
