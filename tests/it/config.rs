@@ -98,7 +98,8 @@ fn the_file_of_the_readme_is_taken() {
     assert_eq!(limits["limits"][0]["limit"], 32_768);
     for block in blocks {
         place.write("epitome.toml", block);
-        let json = place.run(["config", "show", "--json"]).json();
+        // As the user's own, which may name models.
+        let json = place.run(["config", "show", "--json", "--config", "epitome.toml"]).json();
         assert_eq!(json["profile"], "team", "{block}");
         let values = json["values"].as_array().unwrap();
         assert!(values.iter().any(|one| one["source"].as_str().unwrap().contains("epitome.toml:")));
