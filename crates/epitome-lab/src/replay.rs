@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use epitome::types::Breakdown;
 use epitome::{
-    Archive, Counter, Document, Error, Format, Gauge, Session, Sizes, Store, ToolFormat, Unit,
-    scan, scope, tools,
+    Archive, Counter, Document, Error, Gauge, Session, Sizes, Store, Unit, scan, scope,
+    tool_format, tools,
 };
 
 use crate::facts::must_keep;
@@ -71,10 +71,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     ) -> Result<Self, Error> {
         let document = recording.document()?;
         let counter = setup.counter(document.model());
-        let tool_format = match document.format() {
-            Format::Anthropic => ToolFormat::Anthropic,
-            _ => ToolFormat::OpenAi,
-        };
+        let tool_format = tool_format(document.format());
         let schemas = tools(&*counter, tool_format, &document.tool_schemas());
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let sizes = Sizes::of(document.entries(), gauge, schemas);

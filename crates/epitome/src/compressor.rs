@@ -172,9 +172,10 @@ fn worth_telling(happened: &Happened) -> Option<String> {
 }
 
 /// How the format hands tools to the model.
-pub(crate) fn tool_format(format: Format) -> ToolFormat {
+pub fn tool_format(format: Format) -> ToolFormat {
     match format.nearest() {
         Format::Anthropic => ToolFormat::Anthropic,
+        Format::Ollama => ToolFormat::Template,
         _ => ToolFormat::OpenAi,
     }
 }

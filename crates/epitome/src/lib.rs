@@ -56,7 +56,7 @@ mod trusted;
 mod writer;
 
 pub use builder::Builder;
-pub use compressor::{Compressed, Compressor};
+pub use compressor::{Compressed, Compressor, tool_format};
 pub use config::{Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Extractive, Facts};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use epitome::types::{Budget, Unit};
 use epitome::{
-    Archive, Counter, Document, Error, Format, Gauge, Profile, Sizes, Store, Target, ToolFormat,
-    scope, tools,
+    Archive, Counter, Document, Error, Gauge, Profile, Sizes, Store, Target, scope, tool_format,
+    tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -274,13 +274,6 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
 
 fn cannot_fit(budget: Budget) -> String {
     format!("what is pinned cannot fit into {budget}")
-}
-
-fn tool_format(format: Format) -> ToolFormat {
-    match format {
-        Format::Anthropic => ToolFormat::Anthropic,
-        _ => ToolFormat::OpenAi,
-    }
 }
 
 /// The bytes of a request beside its messages, each of which brings one separator but the last.
