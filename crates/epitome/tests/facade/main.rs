@@ -1,8 +1,6 @@
 //! The facade, as hosts use it.
 
 #[cfg(test)]
-mod background;
-#[cfg(test)]
 mod counted;
 #[cfg(test)]
 mod dialogue;
