@@ -15,6 +15,7 @@ function policy.budgets(job)
   local reserve = math.min(opt.limit.reserve, share(limit, opt.limit.reserve_share))
   return {
     warn = share(limit, opt.trigger.warn),
+    ahead = share(limit, opt.trigger.ahead),
     soft = share(limit, opt.trigger.soft),
     hard = limit - reserve,
     target = share(limit, opt.trigger.target),

@@ -2,6 +2,13 @@
 --- 1, patterns regular expressions.
 ---@type table<string, Option>
 return {
+  ahead_at = {
+    type = "number",
+    default = 0.40,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit from which on models are asked in advance, where they write in the background.",
+  },
   summarize_at = {
     type = "number",
     default = 0.50,

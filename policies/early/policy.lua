@@ -23,6 +23,7 @@ function policy.budgets(job)
   local limit, opt = job.model.limit, job.opt
   local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
   return {
+    ahead = share(limit, opt.ahead_at),
     soft = share(limit, opt.summarize_at),
     hard = limit - reserve,
     target = share(limit, opt.summarize_to),

@@ -28,6 +28,7 @@ function budget.of(job)
   local fixed = tokens.system + tokens.tools + tokens.checkpoints
   return {
     warn = fixed + share(available, opt.inform_at),
+    ahead = fixed + share(available, opt.ahead_at),
     soft = fixed + share(available, opt.compress_at),
     hard = job.model.limit - math.min(opt.reserve, job.model.limit),
     target = fixed + share(available, opt.fold_to),

@@ -21,6 +21,13 @@ return settings.with({
     max = 1,
     doc = "Share of the available room from which on a warning is given.",
   },
+  ahead_at = {
+    type = "number",
+    default = 0.70,
+    min = 0,
+    max = 1,
+    doc = "Share of the available room from which on models are asked in advance, where they write in the background.",
+  },
   compress_at = {
     type = "number",
     default = 0.80,

@@ -23,6 +23,13 @@ return settings.with({
     max = 1,
     doc = "Share of the room for conversation and checkpoints from which on a warning is given.",
   },
+  ahead_at = {
+    type = "number",
+    default = 0.65,
+    min = 0,
+    max = 1,
+    doc = "Share of that room from which on models are asked in advance, where they write in the background.",
+  },
   compress_at = {
     type = "number",
     default = 0.75,

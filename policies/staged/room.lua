@@ -44,6 +44,7 @@ function room.bounds(job)
   local beside = math.max(job.model.limit - system(job), 0)
   return {
     warn = room.filled(job, opt.inform_at),
+    ahead = room.filled(job, opt.ahead_at),
     soft = room.filled(job, opt.compress_at),
     hard = job.model.limit - reserve(job),
     target = room.filled(job, opt.emergency_to),

@@ -88,6 +88,7 @@
 --- Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`, `checkpoints` and `keep_recent`.
 ---@class Budgets
 ---@field warn? integer From here on a warning is given.
+---@field ahead? integer From here on models are asked in advance for the summaries of the next compression, where they write in the background.
 ---@field soft? integer From here on a compression is considered.
 ---@field hard? integer More than this is never sent.
 ---@field target? integer What a compression shrinks to.

@@ -65,7 +65,7 @@ impl Extractive {
         if job.passages {
             left = passages::left(job.entries, &all, &said(&all, &places, &chosen), chat);
         }
-        Ok(Summary { text, left })
+        Ok(Summary { text, left, model: None })
     }
 
     /// A summary that somebody else wrote of the entries, with what the extractor says beside it

@@ -18,6 +18,8 @@ use crate::markers;
 pub struct BuiltinOptions {
     /// From this share on a warning is given.
     pub warn: f64,
+    /// From this share on models are asked in advance.
+    pub ahead: f64,
     /// From this share on a compression is considered.
     pub soft: f64,
     /// To this share it shrinks.
@@ -89,6 +91,7 @@ impl Builtin {
         let reserve = self.options.reserve.min(share(limit, self.options.reserve_share));
         Budgets {
             warn: of(self.options.warn),
+            ahead: of(self.options.ahead),
             soft: of(self.options.soft),
             hard: Some(limit - reserve),
             target: of(self.options.target),
@@ -232,6 +235,7 @@ mod tests {
         };
         let options = BuiltinOptions {
             warn: 0.7,
+            ahead: 0.7,
             soft: 0.8,
             target: 0.4,
             reserve: 100,

@@ -356,7 +356,14 @@ impl<'a> Drafting<'a> {
             &id.short(),
         );
         let size = self.ground.sizes.gauge().message(&text);
-        let stub = Checkpoint { id, covers, text, level: Level::Merged, stand: Stand::default() };
+        let stub = Checkpoint {
+            id,
+            covers,
+            text,
+            level: Level::Merged,
+            stand: Stand::default(),
+            model: None,
+        };
         let smaller = size < self.whole(at);
         smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
     }

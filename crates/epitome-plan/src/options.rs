@@ -2,7 +2,7 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_kernel::types::{ContentId, PartId, Stand, Style};
+use epitome_kernel::types::{Checkpoint, ContentId, PartId, Stand, Style};
 use epitome_kernel::{Gauge, Measure};
 
 use crate::cut::fill;
@@ -88,6 +88,17 @@ pub struct Texts {
 }
 
 impl Texts {
+    /// The line that opens a checkpoint, and the words behind it; `None` where it is opened by
+    /// another one.
+    pub fn parted<'c>(&self, checkpoint: &'c Checkpoint) -> Option<(&'c str, &'c str)> {
+        let messages = checkpoint.covers.len().to_string();
+        let values = [("id", &*checkpoint.id.short()), ("messages", &messages)];
+        [&self.label, &self.label_short].into_iter().find_map(|label| {
+            let label = fill(label, &values) + "\n";
+            checkpoint.text.starts_with(&label).then(|| checkpoint.text.split_at(label.len()))
+        })
+    }
+
     /// The line that opens a checkpoint of so many messages, where it may take `room`.
     pub(crate) fn opening(
         &self,

@@ -311,6 +311,7 @@ impl<'t> Run<'t> {
                 text: self.label(draft) + summary.text.trim(),
                 level,
                 stand: self.options.stand,
+                model: summary.model,
             }));
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });

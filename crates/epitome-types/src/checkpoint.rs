@@ -33,6 +33,9 @@ pub struct Checkpoint {
     /// Where it stands, and who says it.
     #[serde(default, skip_serializing_if = "Stand::is_default")]
     pub stand: Stand,
+    /// The model that wrote it; none where it was written without one (SPEC 3.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Where a checkpoint stands in the prompt, and who says it (SPEC 2.11).

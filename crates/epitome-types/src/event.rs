@@ -115,6 +115,16 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
+    /// A model wrote a summary while the conversation went on. It stands in a prompt from the next
+    /// compression on, or where the provider has nothing cached that it would cost.
+    SummaryWrittenInBackground {
+        /// The id of the checkpoint that it is for.
+        checkpoint: String,
+        /// The model.
+        model: String,
+        /// Tokens of the summary, and those of the text that stands there without it.
+        size: [u64; 2],
+    },
     /// Several checkpoints became one.
     CheckpointMerged {
         /// The new one's id.

@@ -235,6 +235,7 @@ mod tests {
                         text: "summary".into(),
                         level: Level::Detailed,
                         stand: Stand::default(),
+                        model: None,
                     }),
                 ],
                 reason: "full".into(),

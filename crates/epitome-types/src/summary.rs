@@ -29,6 +29,8 @@ pub struct Summary {
     pub text: String,
     /// What the summary leaves out, cut into pieces for the search index.
     pub left: Vec<Passage>,
+    /// The model that wrote it; none where it was written without one.
+    pub model: Option<String>,
 }
 
 /// A piece of text that left the prompt and can be found again.

@@ -16,6 +16,7 @@ use epitome_types::hook::Budgets;
 use epitome_types::{Event, Style};
 use epitome_wire::Format;
 use epitome_workspace::augments::Folders;
+use tokio::runtime::Handle;
 
 use crate::compressor::Compressor;
 use crate::config::{ConfigError, Problem};
@@ -46,7 +47,7 @@ pub struct Builder {
     pub(crate) format: Option<Format>,
     pub(crate) to: Option<Format>,
     pub(crate) counting: Counting,
-    pub(crate) summarizers: Vec<Box<dyn Summarizer>>,
+    pub(crate) summarizers: Vec<Arc<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) augments: Folders,
@@ -59,6 +60,7 @@ pub struct Builder {
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
     pub(crate) watched: bool,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) runtime: Option<Handle>,
 }
 
 impl Default for Builder {
@@ -83,6 +85,7 @@ impl Default for Builder {
             tracer: None,
             watched: false,
             listeners: Vec::new(),
+            runtime: None,
         }
     }
 }
@@ -143,7 +146,7 @@ impl Builder {
     /// any it is the extractive one.
     #[must_use]
     pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
-        self.summarizers.push(Box::new(summarizer));
+        self.summarizers.push(Arc::new(summarizer));
         self
     }
 
@@ -276,6 +279,17 @@ impl Builder {
         self
     }
 
+    /// Has models write the summaries of a session in the background, on this runtime: no prompt
+    /// waits for them. A compression is made without, and what a model wrote stands in the prompt
+    /// from the next compression on, or where the provider has nothing cached that it would cost;
+    /// models are asked in advance where the profile says so. Without a runtime they are waited
+    /// for, as long as the profile lets them take.
+    #[must_use]
+    pub fn background(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
     /// Tells the host what happens to a session, as soon as a prompt is made; the prompt brings the
     /// same events. Every listener is told.
     #[must_use]
@@ -310,18 +324,22 @@ impl Builder {
             self.models = self.profile.models.clone();
         }
         if self.summarizers.is_empty() {
-            self.summarizers.push(Box::new(Extractive::default()));
+            self.summarizers.push(Arc::new(Extractive::default()));
         }
         self
     }
 
     /// The limit of prompts to a model, as somebody states or guesses it.
-    pub(crate) fn limit(&self, format: Format, model: Option<&str>) -> KnownLimit {
+    pub fn limit(&self, format: Format, model: Option<&str>) -> KnownLimit {
+        let window = match self.window {
+            Window::Guessed => self.profile.window,
+            stated => stated,
+        };
         let model = match &self.counting {
             Counting::Model(name) => self.profile.table.of(name).map(|_| &**name).or(model),
             _ => model,
         };
-        self.window.known(&self.profile, format, model)
+        window.known(&self.profile, format, model)
     }
 
     /// The bounds of a prompt where policies leave them open, in tokens.
@@ -357,6 +375,12 @@ impl Builder {
             clock: self.clock.clone(),
             failures: Arc::default(),
         })
+    }
+
+    /// Where models write in the background, if they do.
+    pub(crate) fn in_background(&self) -> Option<Handle> {
+        let is_on = !self.models.0.is_empty() && self.profile.options.summaries.background;
+        self.runtime.clone().filter(|_| is_on)
     }
 
     /// How long models may take for what one compression asks of them.

@@ -28,6 +28,7 @@
 //! for, and no state is shared between compressors; what compression made of a request passed its
 //! provider's rules, and what left the prompt was kept before.
 
+mod background;
 mod builder;
 mod compressor;
 mod config;

@@ -5,7 +5,9 @@
 //! and what went wrong is told (SPEC 2.6, 2.7, 2.9). Called by live sessions and by the compressor
 //! of single conversations.
 
-use epitome_kernel::{Counter, PlanError, Summarizer, Thread, Underway};
+use std::sync::Arc;
+
+use epitome_kernel::{Counter, Model, PlanError, Summarizer, Thread, Underway};
 use epitome_plan::{
     Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
 };
@@ -33,8 +35,12 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) texts: &'a dyn Texts,
     pub(crate) counter: &'t dyn Counter,
     pub(crate) summarizers: &'a [&'a dyn Summarizer],
+    /// The models that are asked before those.
+    pub(crate) models: &'a [Arc<dyn Model>],
     /// What is in force, in the places of the thread.
     pub(crate) standing: Plan,
+    /// What was worked out before: it is taken where it leaves no more than so many tokens.
+    pub(crate) prepared: Option<(Plan, u64)>,
     pub(crate) checkpoints: Vec<Known>,
     pub(crate) columns: Columns,
     pub(crate) cause: Cause,
@@ -157,6 +163,9 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         told: &mut Told,
     ) -> Planned<'t> {
+        if let Some(made) = self.resumed(options).await {
+            return Planned::Made(made);
+        }
         let taken = Taken::default();
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
@@ -168,10 +177,25 @@ impl<'t> Planning<'_, 't> {
         planned
     }
 
+    /// What was worked out before, over what was said since.
+    pub(crate) async fn resumed(
+        &self,
+        options: &'t CompressOptions,
+    ) -> Option<Box<Compressed<'t>>> {
+        let (plan, most) = self.prepared.clone()?;
+        let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
+        let (thread, counter) = (self.thread, self.counter);
+        let assembly = Assembly::new(thread, options, self.most, counter, 0, plan, &orders).ok()?;
+        match assemble(assembly, thread, options, &[]).await {
+            Outcome::Compressed(made) if made.size[1] <= most => Some(made),
+            _ => None,
+        }
+    }
+
     /// The models, in their order. What they write is measured in tokens only.
     fn writers<'w>(&'w self, orders: &'w Orders, taken: &'w Taken) -> Vec<Writer<'w>> {
         let Some(inner) = self.summarizers.first() else { return Vec::new() };
-        let models = self.council.models.0.iter().filter(|_| self.most.unit == Unit::Tokens);
+        let models = self.models.iter().filter(|_| self.most.unit == Unit::Tokens);
         models
             .map(|model| Writer {
                 council: self.council,

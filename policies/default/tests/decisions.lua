@@ -1,6 +1,6 @@
 --- The decisions that are built in, with options whose figures are easy to follow.
 local OPTIONS = {
-  trigger = { warn = 0.7, soft = 0.8, target = 0.5 },
+  trigger = { warn = 0.7, ahead = 0.75, soft = 0.8, target = 0.5 },
   limit = { reserve = 100, reserve_share = 0.05 },
   arrive = {
     digest_from = 100,
@@ -28,7 +28,7 @@ return {
     local function bounds(limit)
       return t.hook("budgets", { model = { limit = limit } }, OPTIONS)
     end
-    t.eq(bounds(1000), { warn = 700, soft = 800, hard = 950, target = 500, reserve = 50 })
+    t.eq(bounds(1000), { warn = 700, ahead = 750, soft = 800, hard = 950, target = 500, reserve = 50 })
     t.eq(bounds(10000).hard, 9900)
   end,
 

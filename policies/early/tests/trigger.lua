@@ -42,7 +42,7 @@ return {
   -- SPEC, Words: a reserve of 1000; in a small window it is less.
   test_the_bounds_are_shares_of_the_limit = function(t)
     local large = t.hook("budgets", { model = { limit = 32000 } })
-    t.eq(large, { soft = 16000, hard = 31000, target = 11200, reserve = 1000 })
+    t.eq(large, { ahead = 12800, soft = 16000, hard = 31000, target = 11200, reserve = 1000 })
     local small = t.hook("budgets", { model = { limit = 4000 } })
     t.eq({ small.soft, small.hard, small.reserve }, { 2000, 3500, 500 })
   end,

@@ -119,8 +119,8 @@ impl Assembly<'_> {
                     self.left.extend(summary.left);
                 }
                 let covers = covers.clone();
-                let stand = self.options.stand;
-                self.ops.push(Op::Summarize(Checkpoint { id, covers, text, level, stand }));
+                let (stand, model) = (self.options.stand, summary.model.clone());
+                self.ops.push(Op::Summarize(Checkpoint { id, covers, text, level, stand, model }));
             }
             What::Digest(part) => self.cuts.push(Cut {
                 part,

@@ -32,6 +32,7 @@ fn summarize(covers: &[u32], text: &str) -> Op {
         text: text.to_owned(),
         level: Level::Detailed,
         stand: Stand::default(),
+        model: None,
     })
 }
 

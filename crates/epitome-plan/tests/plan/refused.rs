@@ -25,6 +25,7 @@ fn check_refused(order: Order, told: &str) {
         text,
         level: Level::Detailed,
         stand: Stand::default(),
+        model: None,
     })];
     let standing = Plan { ops, reason: String::new() };
     let counter = &FixedCounter::Quarters;

@@ -153,6 +153,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
                     text: summary.into(),
                     level: Level::Detailed,
                     stand: Stand { front: true, assistant: false },
+                    model: Some("openai:qwen".into()),
                 }),
                 Op::Insert { after: None, role: Role::User, text: "a note".into() },
                 Op::Drop { entries: vec![EntryId(1)] },

@@ -16,6 +16,9 @@ table! {
     pub struct Budgets {
         /// From here on a warning is given.
         pub warn: Option<u64>,
+        /// From here on models are asked in advance for the summaries of the next compression, where
+        /// they write in the background.
+        pub ahead: Option<u64>,
         /// From here on a compression is considered.
         pub soft: Option<u64>,
         /// More than this is never sent.
@@ -43,6 +46,7 @@ impl Budgets {
     pub fn or(self, other: Self) -> Self {
         Self {
             warn: self.warn.or(other.warn),
+            ahead: self.ahead.or(other.ahead),
             soft: self.soft.or(other.soft),
             hard: self.hard.or(other.hard),
             target: self.target.or(other.target),

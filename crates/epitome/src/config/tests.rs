@@ -241,7 +241,7 @@ fn wrong_values_are_named_with_what_was_expected() {
     check("limit.openai = 0", "limit.openai` is 0; expected a whole number from 1 on");
     check("limit.openai = 1.0", "limit.openai` is 1.0; expected a whole number from 1 on");
     check("snapshots.auto = 1", "snapshots.auto` is 1; expected true or false");
-    check("trigger = 1", "trigger` is 1; expected a table of `warn`, `soft`, `target`");
+    check("trigger = 1", "trigger` is 1; expected a table of `warn`, `ahead`, `soft`, `target`");
     check("redact.patterns = [1]", "redact.patterns` is [1]; expected a list, each a text");
     check(
         "compress.style = \"terse\"",

@@ -222,6 +222,7 @@ impl Profile {
         let Options { trigger, limit, arrive, compress, summaries, .. } = &self.options;
         let options = BuiltinOptions {
             warn: trigger.warn,
+            ahead: trigger.ahead,
             soft: trigger.soft,
             target: trigger.target,
             reserve: limit.reserve,

@@ -52,6 +52,10 @@ pub(crate) struct Trigger {
     /// Share of the limit from which on a live conversation warns.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) warn: f64,
+    /// Share of the limit from which on models are asked in advance, where they write in the
+    /// background; `soft` where that is less.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) ahead: f64,
     /// Share of the limit from which on a conversation is compressed when no budget is given; a
     /// live one only once that pays.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -200,6 +204,9 @@ pub(crate) struct Summaries {
     /// without.
     #[schemars(range(min = 1))]
     pub(crate) seconds: u64,
+    /// Whether they write in the background where the host lets them, so that no prompt waits for
+    /// them.
+    pub(crate) background: bool,
     /// Questions that are under way at the same time.
     #[schemars(range(min = 1))]
     pub(crate) at_once: usize,

@@ -12,12 +12,13 @@ use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Envelope, stalled};
 use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
-    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Op, OpReport, Plan, Recorded,
-    Skip, Stage, Unit,
+    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Mark, Op, OpReport, Plan,
+    Recorded, Skip, Stage, Unit,
 };
 
 use super::Session;
-use super::due::Due;
+use super::ahead::{Late, in_other_words};
+use super::due::{Due, Work};
 use super::events::Events;
 use super::export::Aside;
 use super::ground::{Ground, Whole};
@@ -28,6 +29,7 @@ use super::state::State;
 use super::tail::Tail;
 use super::work;
 use crate::Error;
+use crate::background::Worded;
 use crate::council::Council;
 use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
@@ -61,6 +63,10 @@ pub(crate) struct Proposal {
     written: Vec<String>,
     /// Whether a restore point is made, where a policy said so.
     snapshot: Option<bool>,
+    /// Whether words of models take the place of extracts, and nothing else is done.
+    pub(crate) rewords: bool,
+    /// What models may write of it, where they write in the background.
+    pub(crate) late: Option<Late>,
 }
 
 impl Session {
@@ -90,7 +96,8 @@ impl Session {
         if let Some(offload) = &self.offload {
             inputs::look_up(&mut columns, &thread, offload.workspace());
         }
-        let planning = Planning {
+        let models = if self.defers() { &[][..] } else { &brief.council.models.0 };
+        let mut planning = Planning {
             council: &brief.council,
             common: &brief.common,
             budgets: &brief.budgets,
@@ -98,7 +105,9 @@ impl Session {
             texts: &texts,
             counter: tokens.gauge().counter,
             summarizers: &summarizers,
+            models,
             standing: in_force.map(InForce::plan).unwrap_or_default(),
+            prepared: None,
             columns,
             checkpoints,
             cause: due.cause,
@@ -109,10 +118,16 @@ impl Session {
             mark: state.acts.as_ref().and_then(|acts| acts.mark(&ground.incoming.keys)),
             terms: &self.settings.profile.options.summaries,
             patience: Patience::new(&self.clock, self.settings.patience()),
-            underway: self.underway(ground, whole, state)?,
+            underway: match due.work {
+                Work::Reword => None,
+                Work::Compress | Work::Draft => self.underway(ground, whole, state)?,
+            },
         };
         let mut told = Told::default();
-        let (orders, policy) = planning.orders(&mut told).await;
+        let (orders, policy) = match due.work {
+            Work::Reword => (Orders::default(), None),
+            Work::Compress | Work::Draft => planning.orders(&mut told).await,
+        };
         let (exports, handover) = (mem::take(&mut told.exports), told.handover.take());
         state.aside = Aside { exports, handover };
         let (acts, keys) = (state.acts.as_ref(), &ground.incoming.keys);
@@ -128,6 +143,16 @@ impl Session {
         let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
         let options = CompressOptions { inputs: planning.inputs(), ..options };
+        let standing = mem::take(&mut planning.standing);
+        let standing = self.with_words(standing, ground, &options);
+        planning.standing.clone_from(&standing.plan);
+        let ahead = self.drafted_plan(ground, due, &orders, state);
+        let ahead = ahead.map(|plan| self.with_words(plan, ground, &options));
+        planning.prepared = match (due.work, &ahead) {
+            (Work::Reword, _) => Some((standing.plan.clone(), brief.held.hard)),
+            (_, Some(ahead)) => Some((ahead.plan.clone(), due.target.midpoint(brief.held.hard))),
+            (_, None) => None,
+        };
         let attempts = due.attempts(brief.held.hard, ground.live.limit).map(in_tokens);
         let attempts: Vec<_> = attempts.collect();
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
@@ -142,9 +167,15 @@ impl Session {
         // Where there is no room for all of the state, what no prompt may lack stays of it.
         for options in &stated {
             made = Told::default();
-            planned = planning.make(&orders, options, &attempts, &mut made).await;
+            planned = match due.work {
+                Work::Reword => match planning.resumed(options).await {
+                    Some(made) => Planned::Made(made),
+                    None => return Ok(None),
+                },
+                _ => planning.make(&orders, options, &attempts, &mut made).await,
+            };
             match &planned {
-                Planned::Made(made) if self.refusal(made, size, due.cause).is_some() => {}
+                Planned::Made(made) if self.refusal(made, size, due).is_some() => {}
                 Planned::Made(made) if lacks_summary(&made.plan, &orders) => {}
                 Planned::CannotFit { .. } => {}
                 _ => break,
@@ -154,7 +185,7 @@ impl Session {
         happened.for_each(|one| events.add([size, size], one));
         state.to_pin.extend(told.pins);
         let skip = match planned {
-            Planned::Made(compressed) => match self.refusal(&compressed, size, due.cause) {
+            Planned::Made(compressed) => match self.refusal(&compressed, size, due) {
                 None => {
                     let mark = moved.as_ref().map(|(moved, _)| moved.place());
                     let told = work::told(&compressed.plan, ground.tail.came, older);
@@ -163,13 +194,30 @@ impl Session {
                     let epoch = self.epoch(&compressed, tells, ground, whole, due);
                     let Some(epoch) = epoch else { return Ok(None) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
+                    let epoch = match in_force.filter(|_| due.work == Work::Reword) {
+                        Some(in_force) => in_other_words(epoch, in_force.epoch),
+                        None => epoch,
+                    };
                     let views = [whole.view(), &compressed.view];
                     let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
                     let truncated = inputs::truncated(&compressed.plan, &planning, tokens);
                     let snapshot = orders.snapshot;
-                    let told = (snapshot, made.confidence);
+                    let late = self.late(ground, &planning, &orders, &compressed, &options);
+                    let standing = standing.within(&compressed.plan);
+                    let ahead = ahead.unwrap_or_default().within(&compressed.plan);
+                    let words = [&standing, &ahead].map(Worded::confidence).into_iter();
+                    let confidence = words.chain([made.confidence]).flatten().reduce(f64::min);
+                    let told = (snapshot, confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
-                    (proposal.moved, proposal.written) = (moved, made.written);
+                    (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
+                    proposal
+                        .written
+                        .extend([&standing, &ahead].into_iter().flat_map(Worded::texts));
+                    proposal.beside.extend(standing.events());
+                    if due.work == Work::Reword {
+                        proposal.rewords = true;
+                        return Ok(Some(proposal));
+                    }
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
                     proposal.beside.extend(truncated);
                     PROPOSED.into_iter().for_each(|stage| events.stage([size; 2], stage));
@@ -202,11 +250,12 @@ impl Session {
     }
 
     /// Why a compression is not applied.
-    fn refusal(&self, compressed: &Compressed<'_>, size: u64, cause: Cause) -> Option<Skip> {
+    fn refusal(&self, compressed: &Compressed<'_>, size: u64, due: Due) -> Option<Skip> {
         let (after, options) = (compressed.size[1], &self.settings.profile.options.compress);
         match () {
+            () if due.work == Work::Reword => None,
             () if after >= size => Some(Skip::NotSmaller),
-            () if cause == Cause::Soft && stalled(size, after, options.minimum_gain) => {
+            () if due.cause == Cause::Soft && stalled(size, after, options.minimum_gain) => {
                 Some(Skip::Stalled)
             }
             () => None,
@@ -247,8 +296,8 @@ impl Session {
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
         let (ops, beside) = (compressed.ops, beside.collect());
-        let (moved, written) = (None, Vec::new());
-        Proposal { epoch, departure, ops, beside, moved, written, snapshot }
+        let (moved, written, rewords, late) = (None, Vec::new(), false, None);
+        Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, late }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
@@ -261,8 +310,9 @@ impl Session {
         proposal: Proposal,
         events: &mut Events,
     ) -> Result<bool, Error> {
-        let Proposal { epoch, departure, ops, beside, moved, written, snapshot } = proposal;
-        if snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
+        let Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, .. } =
+            proposal;
+        if !rewords && snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
             self.snapshot_before(ground, whole, &epoch, events);
         }
         let (journal, scope) = (&*self.journal, &*self.scope);
@@ -276,25 +326,31 @@ impl Session {
                     let pinned = state.pinned(0);
                     state.reread(journal, scope)?;
                     let now = Whole::of(&state.lineage, ground.tail, &ground.incoming.keys);
-                    if now.standing().epoch != epoch.parent || state.pinned(0) != pinned {
+                    if now.standing().epoch != whole.standing().epoch || state.pinned(0) != pinned {
                         return Ok(false);
                     }
                 }
             }
         }
-        state.meter.compressed();
+        if let (true, Some(same)) = (rewords, whole.standing().epoch) {
+            // It is said anew: whoever takes the one back takes back both.
+            journal.mark(scope, ground.name, &Mark::Undo(same), ground.at)?;
+        }
         state.written = written;
-        events.stage(epoch.tokens, Stage::ContextUpdate);
-        events.add(
-            epoch.tokens,
-            Happened::Compressed {
-                epoch: epoch.id.short(),
-                number: epoch.number,
-                cause: epoch.cause,
-                ops,
-                must_keep: epoch.must_keep,
-            },
-        );
+        if !rewords {
+            state.meter.compressed();
+            events.stage(epoch.tokens, Stage::ContextUpdate);
+            events.add(
+                epoch.tokens,
+                Happened::Compressed {
+                    epoch: epoch.id.short(),
+                    number: epoch.number,
+                    cause: epoch.cause,
+                    ops,
+                    must_keep: epoch.must_keep,
+                },
+            );
+        }
         beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
         if let Some((moved, by)) = moved {
             events.add(epoch.tokens, moved.event());

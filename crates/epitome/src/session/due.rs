@@ -26,6 +26,18 @@ pub(crate) struct Due {
     pub(super) forced: bool,
     /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
     pub(super) holds: bool,
+    pub(super) work: Work,
+}
+
+/// What is done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// The prompt is made smaller.
+    Compress,
+    /// Words of models take the place of extracts.
+    Reword,
+    /// It is worked out and not applied.
+    Draft,
 }
 
 impl Due {
@@ -99,7 +111,7 @@ impl Session {
         let by_user = job.asked.as_deref() == Some(USER);
         let due = |cause| {
             let forced = forced.is_some() || cause == Cause::Hard;
-            Due { cause, target, forced, holds: !forced && !by_user }
+            Due { cause, target, forced, holds: !forced && !by_user, work: Work::Compress }
         };
         cause.max(forced).max(manual).map(due)
     }

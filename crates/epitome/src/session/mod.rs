@@ -6,6 +6,7 @@
 //! and the journal alone, so a restart goes on with the same prefix.
 
 mod acts;
+mod ahead;
 mod answered;
 mod arrival;
 mod batch;
@@ -61,6 +62,7 @@ pub use prompt::Prompt;
 pub use redact::{PatternError, Redaction};
 pub use undo::Compressions;
 
+use crate::background::Background;
 use crate::builder::Builder;
 use crate::target::KnownLimit;
 use notes::Notes;
@@ -106,6 +108,8 @@ pub struct Session {
     given: Given,
     /// What a conversation that is pushed was told of its state.
     notes: Notes,
+    /// What models write meanwhile, where they write in the background.
+    background: Option<Background>,
 }
 
 /// What a hub knows of a conversation beside what the user said.
@@ -142,6 +146,7 @@ impl Session {
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
         let offload = settings.workspace.clone().map(Offload::new);
+        let background = settings.in_background().map(Background::new);
         let (name, named) = (name.map(str::to_owned), name.is_some());
         Self {
             settings,
@@ -163,6 +168,7 @@ impl Session {
             state: State::default(),
             given: Given::default(),
             notes: Notes::default(),
+            background,
         }
     }
 

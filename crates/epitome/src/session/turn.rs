@@ -138,6 +138,7 @@ impl Session {
         }
         let [raw, size] = ground.size();
         updated.into_iter().for_each(|told| events.add([size; 2], told));
+        self.hear(size, &mut events);
         if let Reconciled::Branch { at } = incoming.reconciled {
             events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
         }
@@ -154,7 +155,9 @@ impl Session {
             brief = self.brief(&ground, brief.council).await;
         }
         let due = self.due(&ground, &brief, &mut state, &mut events).await;
-        if due.is_some() && whole.is_none() {
+        let due = due.or_else(|| self.rewording(&ground, &brief));
+        let drafts = self.drafts_now(&ground, &brief, &state, due);
+        if (due.is_some() || drafts) && whole.is_none() {
             full = Tail::of(source.document()?.entries(), 0, &state, gauge, schemas);
             whole = Some(Whole::of(&lineage, &full, &incoming.keys));
             ground.tail = &full;
@@ -184,8 +187,9 @@ impl Session {
         let aside = mem::take(&mut state.aside);
         self.archive(&ground, &aside, &mut events)?;
         let proposal = proposal?;
-        let is_made = proposal.is_some();
-        if let (Some(proposal), Some(before)) = (proposal, &whole) {
+        let is_made = proposal.as_ref().is_some_and(|it| !it.rewords);
+        if let (Some(mut proposal), Some(before)) = (proposal, &whole) {
+            let late = proposal.late.take();
             if !self.commit(&ground, before, &mut state, proposal, &mut events)? {
                 return Ok(None);
             }
@@ -196,7 +200,11 @@ impl Session {
             if let Some(made) = state.drafted.take() {
                 self.put_in_place(&mut ground, made, &mut state, &mut events);
             }
+            self.applied(ground.standing.epoch, late);
             whole = Some(after);
+        }
+        if let Some(whole) = &whole {
+            self.look_ahead(&ground, whole, &brief, &state, drafts).await;
         }
         let (bytes, remembered) = match (&whole, memory.take()) {
             (None, Some(mut memory)) => {

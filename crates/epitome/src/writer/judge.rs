@@ -80,7 +80,7 @@ impl Writer<'_> {
             return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
         }
         self.taken.add(&text, confidence);
-        Ok(Summary { text, ..Summary::default() })
+        Ok(Summary { text, model: Some(self.name().to_owned()), ..Summary::default() })
     }
 
     /// What should be in a summary, and what is; and what would be in one that is written without a

@@ -16,6 +16,12 @@ impl Taken {
         all.push((text.to_owned(), confidence.map(|confidence| confidence.clamp(0.0, 1.0))));
     }
 
+    /// How far a text that was taken can be relied on, where a policy said so.
+    pub(crate) fn confidence(&self, text: &str) -> Option<f64> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|(taken, _)| taken == text).and_then(|(_, confidence)| *confidence)
+    }
+
     /// What stands in a plan of it: the texts, and how far the plan can be relied on, which is as
     /// far as the least of them.
     pub(crate) fn within(&self, plan: &Plan) -> (Vec<String>, Option<f64>) {

@@ -112,7 +112,7 @@ proptest! {
             free.flat_map(|(exchange, _)| exchange.entries.clone()).map(|at| EntryId(at as u32)).collect();
         prop_assume!(!covers.is_empty());
         let text = "S".to_owned();
-        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand { front, assistant } };
+        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand { front, assistant }, model: None };
         let plan = Plan { ops: vec![Op::Summarize(checkpoint)], ..Plan::default() };
         let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
         let sizes = Sizes::of(thread.entries(), gauge, 0);

@@ -1,6 +1,8 @@
 //! The facade, as hosts use it.
 
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod counted;
 #[cfg(test)]
 mod dialogue;

@@ -29,7 +29,7 @@ fn worded() -> Answer {
 }
 
 /// Has the model write the checkpoints.
-fn asks(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+pub(crate) fn asks(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
     Ok(matches!(job, Job::Prompt(_)).then(worded))
 }
 

@@ -1,0 +1,163 @@
+//! What models are asked in the background: summaries in the place of extracts, of a snapshot.
+//!
+//! Invariant: it owns all that it is made from, so the conversation goes on meanwhile. What models
+//! write is judged as everywhere, and what fails is told. Made by sessions, run by the task.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use epitome_kernel::{
+    Counter, Gauge, Measure, Summarizer, SummaryError, SummaryJob, Thread, Underway, View,
+};
+use epitome_kernel::{Item, Kind};
+use epitome_plan::Texts;
+use epitome_types::hook::{Common, Orders};
+use epitome_types::{Entry, EntryKey, Goals, Happened, Op, Plan, Style, SummaryKind, Unit};
+use futures_util::{StreamExt, stream};
+
+use super::candidates::{Candidate, Key};
+use super::{Desk, failed, locked};
+use crate::council::Council;
+use crate::planning::Known;
+use crate::profile::Summaries;
+use crate::session::Clock;
+use crate::writer::{Ahead, Patience, Taken, Writer};
+
+/// One summary that is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Errand {
+    pub(crate) key: Key,
+    /// The id of its checkpoint.
+    id: String,
+    /// The entries that it stands for.
+    entries: Vec<Entry>,
+    /// Those that stay beside it.
+    kept: Vec<Entry>,
+}
+
+/// All that is wanted, and what models are told of it.
+pub(crate) struct Assignment {
+    pub(crate) council: Council,
+    pub(crate) counter: Arc<dyn Counter>,
+    pub(crate) common: Common,
+    pub(crate) orders: Orders,
+    pub(crate) goals: Goals,
+    pub(crate) checkpoints: Vec<Known>,
+    /// Writes what a model is compared with.
+    pub(crate) inner: Arc<dyn Summarizer>,
+    pub(crate) terms: Summaries,
+    pub(crate) style: Style,
+    pub(crate) clock: Clock,
+    pub(crate) within: Duration,
+    pub(crate) underway: Option<Underway>,
+    pub(crate) errands: Vec<Errand>,
+}
+
+impl Errand {
+    /// What models are to write of a plan: the words of its extracts.
+    pub(crate) fn all_of(
+        plan: &Plan,
+        thread: &Thread,
+        view: &View<'_>,
+        (texts, gauge): (&Texts, &Gauge<'_>),
+        keys: &[EntryKey],
+    ) -> Vec<Self> {
+        let stays = |item: &Item<'_>| match item {
+            Item::Kept(_) => true,
+            Item::Inserted(inserted) => inserted.kind != Kind::Checkpoint,
+        };
+        let wanted = plan.ops.iter().filter_map(|op| match op {
+            Op::Summarize(one) => Some((Key::of(one, texts, gauge, keys)?, one)),
+            _ => None,
+        });
+        let wanted: Vec<_> = wanted.collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let sent = view.entries();
+        let kept = view.items().zip(sent).filter(|(item, _)| stays(item));
+        let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
+        let of = |(key, one): (Key, &epitome_types::Checkpoint)| Self {
+            key,
+            id: one.id.short(),
+            entries: one.covers.iter().filter_map(|id| thread.entry(*id)).cloned().collect(),
+            kept: kept.clone(),
+        };
+        wanted.into_iter().map(of).collect()
+    }
+}
+
+impl Assignment {
+    /// The models, by their names.
+    pub(super) fn models(&self) -> String {
+        let names: Vec<_> =
+            self.council.models.0.iter().map(|model| format!("`{}`", model.name())).collect();
+        names.join(", ")
+    }
+
+    /// Asks for all of it.
+    pub(super) async fn write(self, desk: &Mutex<Desk>) {
+        let patience = Patience::new(&self.clock, self.within);
+        let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
+        let all: Vec<_> = all.collect();
+        stream::iter(all).buffer_unordered(self.terms.at_once.max(1)).collect::<Vec<_>>().await;
+        let errors = self.council.chain.take_errors().into_iter();
+        let errors = errors.map(|error| Happened::PolicyError { cause: error.to_string() });
+        locked(desk).told.extend(errors);
+    }
+
+    /// Asks one model after the other, until one writes what is taken.
+    async fn one(&self, errand: &Errand, patience: &Patience, desk: &Mutex<Desk>) {
+        let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
+        let [entries, kept] =
+            [&errand.entries, &errand.kept].map(|all| all.iter().collect::<Vec<_>>());
+        let job = SummaryJob {
+            kind: SummaryKind::Checkpoint,
+            level: errand.key.level(),
+            entries: &entries,
+            kept: &kept,
+            most: errand.key.most(),
+            measure: &gauge,
+            style: self.style,
+            passages: false,
+        };
+        for model in &self.council.models.0 {
+            let taken = Taken::default();
+            let writer = Writer {
+                council: &self.council,
+                model: &**model,
+                common: &self.common,
+                orders: &self.orders,
+                goals: &self.goals,
+                checkpoints: &self.checkpoints,
+                inner: &*self.inner,
+                terms: &self.terms,
+                patience,
+                underway: self.underway.as_ref(),
+                taken: &taken,
+                ahead: Ahead::default(),
+            };
+            let written = writer.summarize(&job).await;
+            let mut desk = locked(desk);
+            match written {
+                Ok(summary) => {
+                    // A policy may have no model asked; then nothing is wanted.
+                    let Some(model) = summary.model else { break };
+                    let confidence = taken.confidence(&summary.text);
+                    let (checkpoint, text) = (errand.id.clone(), summary.text);
+                    let size = [gauge.size(&text), job.most];
+                    desk.told.push(Happened::SummaryWrittenInBackground {
+                        checkpoint,
+                        model: model.clone(),
+                        size,
+                    });
+                    desk.candidates.push((errand.key, Candidate { text, model, confidence }));
+                    return;
+                }
+                Err(SummaryError::Failed(why)) => desk.told.push(failed(why)),
+                Err(error) => desk.told.push(failed(error.to_string())),
+            }
+        }
+        locked(desk).vain.push(errand.key);
+    }
+}

@@ -1,0 +1,204 @@
+//! Summaries that models write while a conversation goes on.
+//!
+//! Invariant: no prompt waits for what is done here, and nothing done here changes a prompt: it
+//! leaves candidates, which a compression may find. A conversation has one task at most, which ends
+//! in the time that there is for models, and with its session. Called by live sessions.
+
+mod assignment;
+mod candidates;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use epitome_types::hook::Orders;
+use epitome_types::{Chain, EntryKey, EpochId, Happened, Plan, Stage};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+pub(crate) use assignment::{Assignment, Errand};
+pub(crate) use candidates::{Candidate, Key, Worded, worded};
+
+/// What is done for one conversation.
+pub(crate) struct Background {
+    runtime: Handle,
+    desk: Arc<Mutex<Desk>>,
+    task: Option<Task>,
+    /// What the next compression comes to, for which models are asked in advance.
+    pub(crate) draft: Option<Draft>,
+    /// The size of a prompt of which no draft could be made.
+    rests: Option<u64>,
+    /// The extracts that stand in the prompt of an epoch.
+    standing: Option<(EpochId, Vec<Key>)>,
+}
+
+/// What the task leaves behind.
+#[derive(Default)]
+struct Desk {
+    candidates: Vec<(Key, Candidate)>,
+    /// What models were asked for in vain.
+    vain: Vec<Key>,
+    told: Vec<Happened>,
+}
+
+/// The one task.
+struct Task {
+    keys: Vec<Key>,
+    models: String,
+    handle: AbortHandle,
+}
+
+/// A compression of a snapshot of the conversation, which is not applied.
+pub(crate) struct Draft {
+    /// Its plan. It says what was said then, in the places of the history.
+    pub(crate) plan: Plan,
+    /// What was ordered for it.
+    pub(crate) orders: Orders,
+    /// How many messages there were, and the history up to the last of them.
+    pub(crate) messages: usize,
+    pub(crate) head: Chain,
+    /// The epoch in force, and what was pinned.
+    pub(crate) parent: Option<EpochId>,
+    pub(crate) pins: Vec<EntryKey>,
+    /// Tokens of the prompt before and after.
+    pub(crate) tokens: [u64; 2],
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Background {
+    /// Nothing is done yet; tasks run there.
+    pub(crate) fn new(runtime: Handle) -> Self {
+        let desk = Arc::default();
+        Self { runtime, desk, task: None, draft: None, rests: None, standing: None }
+    }
+
+    /// What happened since this was last called.
+    pub(crate) fn told(&mut self) -> Vec<Happened> {
+        let mut desk = locked(&self.desk);
+        if let Some(task) = self.task.take_if(|task| task.handle.is_finished()) {
+            let broken: Vec<_> =
+                task.keys.into_iter().filter(|key| !desk.is_settled(key)).collect();
+            if !broken.is_empty() {
+                desk.told.push(failed(format!("{} ended in the middle of it", task.models)));
+                desk.vain.extend(broken);
+            }
+        }
+        std::mem::take(&mut desk.told)
+    }
+
+    /// Whether a model is being asked.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| !task.handle.is_finished())
+    }
+
+    /// Has models write what they have not written and are not writing. What else they are at is
+    /// given up.
+    pub(crate) fn take_on(&mut self, mut assignment: Assignment) {
+        {
+            let desk = locked(&self.desk);
+            assignment.errands.retain(|errand| !desk.is_settled(&errand.key));
+        }
+        let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
+        let under_way = self.task.as_ref().filter(|_| self.is_busy());
+        let is_done = |key| under_way.is_some_and(|task| task.keys.contains(key));
+        if keys.iter().all(is_done) {
+            return;
+        }
+        self.stop();
+        let desk = Arc::clone(&self.desk);
+        let (within, models) = (assignment.within, assignment.models());
+        let (asked, named) = (keys.clone(), models.clone());
+        let work = async move {
+            if timeout(within, assignment.write(&desk)).await.is_err() {
+                let mut desk = locked(&desk);
+                let late: Vec<_> = asked.into_iter().filter(|key| !desk.is_settled(key)).collect();
+                desk.vain.extend(late);
+                desk.told.push(failed(late_by(&named, within)));
+            }
+        };
+        let handle = self.runtime.spawn(work).abort_handle();
+        self.task = Some(Task { keys, models, handle });
+    }
+
+    /// Forgets what no checkpoint of these can be worded with.
+    pub(crate) fn keep(&self, keys: &[Key]) {
+        let mut desk = locked(&self.desk);
+        desk.candidates.retain(|(key, _)| keys.contains(key));
+        desk.vain.retain(|key| keys.contains(key));
+    }
+
+    /// What a model wrote.
+    pub(crate) fn find(&self, key: &Key) -> Option<Candidate> {
+        let desk = locked(&self.desk);
+        desk.candidates.iter().find(|(known, _)| known == key).map(|(_, one)| one.clone())
+    }
+
+    /// Takes note of the extracts in the prompt of an epoch.
+    pub(crate) fn stands(&mut self, epoch: EpochId, keys: Vec<Key>) {
+        self.standing = Some((epoch, keys));
+    }
+
+    /// Whether it is known which extracts are in the prompt of an epoch.
+    pub(crate) fn knows(&self, epoch: Option<EpochId>) -> bool {
+        epoch.is_none_or(|epoch| self.standing.as_ref().is_some_and(|(known, _)| *known == epoch))
+    }
+
+    /// Whether a model wrote something that may stand in the place of one of those.
+    pub(crate) fn has_words_for(&self, epoch: Option<EpochId>) -> bool {
+        let Some((known, keys)) = &self.standing else { return false };
+        Some(*known) == epoch && keys.iter().any(|key| self.find(key).is_some())
+    }
+
+    /// The extracts that are in the prompt.
+    pub(crate) fn standing(&self) -> &[Key] {
+        self.standing.as_ref().map_or(&[], |(_, keys)| keys)
+    }
+
+    /// No draft can be made of a prompt of this size.
+    pub(crate) fn rest(&mut self, size: u64) {
+        (self.draft, self.rests) = (None, Some(size));
+    }
+
+    /// Whether one is tried all the same: the prompt grew by a share since, or shrank.
+    pub(crate) fn is_rested(&self, size: u64, share: f64) -> bool {
+        let grown = |since: u64| size < since || size as f64 >= since as f64 * (1.0 + share);
+        self.rests.is_none_or(grown)
+    }
+
+    /// Takes up a draft.
+    pub(crate) fn drafted(&mut self, draft: Draft) {
+        (self.draft, self.rests) = (Some(draft), None);
+    }
+
+    fn stop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.handle.abort();
+        }
+    }
+}
+
+impl Desk {
+    fn is_settled(&self, key: &Key) -> bool {
+        self.vain.contains(key) || self.candidates.iter().any(|(known, _)| known == key)
+    }
+}
+
+/// Each change of the desk is whole, so a panic elsewhere leaves it sound.
+fn locked(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A summary that came to nothing; nothing changes in the prompt.
+fn failed(cause: String) -> Happened {
+    let remedy = "the text that was written without a model stays in its place".to_owned();
+    Happened::CompressionError { stage: Stage::Summarisation, cause, remedy }
+}
+
+fn late_by(models: &str, within: Duration) -> String {
+    format!("{models} did not come to an end in the background within {} s", within.as_secs())
+}

@@ -1,0 +1,303 @@
+//! What models write in the background for a session: of what was compressed without them, and of
+//! what the next compression will come to.
+//!
+//! Invariant: none of it is waited for, and none of it changes a prompt that its provider has
+//! cached. Words of models come in with a compression, or where rewriting the prompt costs nothing.
+//! Called by the turn and by the compression.
+
+use std::mem;
+use std::sync::Arc;
+
+use epitome_plan::{CompressOptions, Compressed, Envelope};
+use epitome_types::hook::{Common, Order, Orders};
+use epitome_types::{Cause, Epoch, EpochId, Goals, Plan, Style};
+
+use super::Session;
+use super::compress::Brief;
+use super::due::{Due, Work};
+use super::events::Events;
+use super::ground::{Ground, Whole};
+use super::state::State;
+use crate::background::{Assignment, Background, Draft, Errand, Worded, worded};
+use crate::council::Council;
+use crate::planning::{Planning, shaped};
+
+/// What models may write of a plan.
+pub(crate) struct Late {
+    /// The plan, in the places of the history.
+    plan: Plan,
+    tokens: [u64; 2],
+    assignment: Assignment,
+}
+
+impl Session {
+    /// Tells what came of it since the last request.
+    pub(super) fn hear(&mut self, size: u64, events: &mut Events) {
+        let told = self.background.as_mut().map(Background::told).unwrap_or_default();
+        told.into_iter().for_each(|one| events.add([size; 2], one));
+    }
+
+    /// Whether models write in the background, so that no plan waits for them.
+    pub(super) fn defers(&self) -> bool {
+        self.background.is_some()
+    }
+
+    /// That words of models take the place of extracts, where there are any and rewriting the
+    /// prompt costs nothing.
+    pub(super) fn rewording(&self, ground: &Ground<'_, '_>, brief: &Brief) -> Option<Due> {
+        let prices = self.settings.profile.cache_prices();
+        let is_free = ground.cold || prices.write <= prices.read;
+        let background = self.background.as_ref().filter(|_| is_free)?;
+        let is_there = background.has_words_for(ground.standing.epoch);
+        let is_ours = is_there && !ground.source.scan.continued;
+        let (cause, target) = (Cause::Soft, brief.held.hard);
+        is_ours.then_some(Due { cause, target, forced: false, holds: true, work: Work::Reword })
+    }
+
+    /// Whether a compression is worked out now that models are asked of in advance: the prompt is
+    /// large enough, and none was, or what it would leave has grown too large.
+    pub(super) fn drafts_now(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &State,
+        due: Option<Due>,
+    ) -> bool {
+        let Some(background) = &self.background else { return false };
+        let ([_, size], held) = (ground.size(), &brief.held);
+        let ahead = brief.budgets.ahead.map_or(held.soft, |ahead| ahead.min(held.soft));
+        let share = self.settings.profile.options.compress.minimum_gain;
+        let is_idle = due.is_none() && !background.is_busy() && !ground.source.scan.continued;
+        if !is_idle || size < ahead || !background.is_rested(size, share) {
+            return false;
+        }
+        match background.draft.as_ref().filter(|draft| draft.stands(ground, state)) {
+            Some(draft) => draft.size(size) > held.target.midpoint(held.hard),
+            None => true,
+        }
+    }
+
+    /// Looks after what models write: of what stands in the prompt, and of what will.
+    pub(super) async fn look_ahead(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
+        brief: &Brief,
+        state: &State,
+        drafts: bool,
+    ) {
+        let Some(background) = &self.background else { return };
+        if !background.knows(ground.standing.epoch) {
+            self.take_stock(ground, whole, brief, state).await;
+        } else if drafts {
+            self.draft(ground, whole, brief, state).await;
+        }
+    }
+
+    /// Works one out, and has models asked for its summaries.
+    async fn draft(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
+        brief: &Brief,
+        state: &State,
+    ) {
+        let [_, size] = ground.size();
+        let Some(council) = self.beside(&brief.council) else { return };
+        let (common, budgets) = (brief.common.clone(), brief.budgets.clone());
+        let brief = Brief { council, common, held: brief.held, budgets };
+        let (cause, target) = (Cause::Soft, brief.held.target);
+        let due = Due { cause, target, forced: false, holds: true, work: Work::Draft };
+        // Whatever it would do besides is done with the compression itself.
+        let (mut state, mut unheard) = (state.clone(), Events::new(ground.name, String::new()));
+        let proposal = self.propose(ground, whole, &brief, due, &mut state, &mut unheard).await;
+        let Some(background) = &mut self.background else { return };
+        let late = proposal.ok().flatten().and_then(|proposal| proposal.late);
+        let Some(late) = late.filter(|late| late.assignment.orders.ops.iter().all(is_steady))
+        else {
+            background.rest(size);
+            return;
+        };
+        let draft = Draft {
+            plan: late.plan,
+            orders: late.assignment.orders.clone(),
+            messages: ground.incoming.keys.len(),
+            head: ground.incoming.chains.last().copied().unwrap_or_default(),
+            parent: ground.standing.epoch,
+            pins: state.pins.clone(),
+            tokens: late.tokens,
+        };
+        background.drafted(draft);
+        self.take_on(late.assignment);
+    }
+
+    /// A compression was applied: what it was made without is asked for.
+    pub(super) fn applied(&mut self, epoch: Option<EpochId>, late: Option<Late>) {
+        let (Some(background), Some(epoch)) = (&mut self.background, epoch) else { return };
+        let errands = late.iter().flat_map(|late| &late.assignment.errands);
+        background.stands(epoch, errands.map(|errand| errand.key).collect());
+        background.draft = None;
+        late.into_iter().for_each(|late| self.take_on(late.assignment));
+    }
+
+    /// Has models write these.
+    fn take_on(&mut self, assignment: Assignment) {
+        let Some(background) = &mut self.background else { return };
+        let mut keys = background.standing().to_vec();
+        keys.extend(assignment.errands.iter().map(|errand| errand.key));
+        background.keep(&keys);
+        background.take_on(assignment);
+    }
+
+    /// What models may write of a compression, in place of what was written without them.
+    pub(super) fn late(
+        &self,
+        ground: &Ground<'_, '_>,
+        planning: &Planning<'_, '_>,
+        orders: &Orders,
+        compressed: &Compressed<'_>,
+        options: &CompressOptions,
+    ) -> Option<Late> {
+        if !self.defers() {
+            return None;
+        }
+        let mut plan = compressed.plan.clone();
+        self.redaction.plan(&mut plan);
+        let gauge = *ground.tail.tokens.gauge();
+        let with = (&options.texts, &gauge);
+        let keys = &ground.incoming.keys;
+        let errands = Errand::all_of(&plan, planning.thread, &compressed.view, with, keys);
+        if errands.is_empty() {
+            return None;
+        }
+        let about = (planning.common, planning.goals.clone());
+        let assignment = Assignment {
+            orders: orders.clone(),
+            checkpoints: planning.checkpoints.clone(),
+            underway: planning.underway.clone(),
+            ..self.assigned(planning.council, about, (options.style, errands))?
+        };
+        Some(Late { plan, tokens: compressed.size, assignment })
+    }
+
+    /// The words of models in a plan that holds extracts.
+    pub(super) fn with_words(
+        &self,
+        plan: Plan,
+        ground: &Ground<'_, '_>,
+        options: &CompressOptions,
+    ) -> Worded {
+        let gauge = ground.tail.tokens.gauge();
+        match &self.background {
+            Some(background) => {
+                worded(plan, background, &options.texts, gauge, &ground.incoming.keys)
+            }
+            None => Worded { plan, used: Vec::new() },
+        }
+    }
+
+    /// What was drafted for a compression like the one that is ordered, where it still stands.
+    pub(super) fn drafted_plan(
+        &self,
+        ground: &Ground<'_, '_>,
+        due: Due,
+        orders: &Orders,
+        state: &State,
+    ) -> Option<Plan> {
+        if due.work != Work::Compress {
+            return None;
+        }
+        let draft = self.background.as_ref()?.draft.as_ref()?;
+        let ordered = |orders: &Orders| {
+            let ops = orders.ops.iter().filter(|op| !op.is_aside());
+            ops.map(mem::discriminant).collect::<Vec<_>>()
+        };
+        let is_alike = ordered(&draft.orders) == ordered(orders);
+        (is_alike && draft.stands(ground, state)).then(|| draft.plan.clone())
+    }
+
+    /// Finds out which extracts stand in a prompt that was compressed elsewhere or before, and has
+    /// models write what they were to write.
+    async fn take_stock(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
+        brief: &Brief,
+        state: &State,
+    ) {
+        let epoch = ground.standing.epoch;
+        let (Some(epoch), Some(in_force)) = (epoch, &whole.in_force) else { return };
+        let options = self.settings.profile.compress(self.back(), Envelope::default());
+        let none = (&Orders::default(), None);
+        let (council, common) = (&brief.council, &brief.common);
+        let options = shaped((options, self.back()), council, common, none).await;
+        let gauge = *ground.tail.tokens.gauge();
+        let (thread, with) = (&ground.tail.thread, (&options.texts, &gauge));
+        let keys = &ground.incoming.keys;
+        let errands = Errand::all_of(&in_force.plan(), thread, &in_force.view, with, keys);
+        let wanted = errands.iter().map(|errand| errand.key).collect();
+        let Some(background) = &mut self.background else { return };
+        background.stands(epoch, wanted);
+        if errands.is_empty() || background.is_busy() {
+            return;
+        }
+        let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
+        let assignment = self.assigned(council, (common, goals), (options.style, errands));
+        assignment.into_iter().for_each(|one| self.take_on(one));
+    }
+
+    /// An assignment that nothing else is known of.
+    fn assigned(
+        &self,
+        council: &Council,
+        (common, goals): (&Common, Goals),
+        (style, errands): (Style, Vec<Errand>),
+    ) -> Option<Assignment> {
+        Some(Assignment {
+            counter: Arc::clone(&council.counter),
+            council: self.beside(council)?,
+            common: common.clone(),
+            orders: Orders::default(),
+            goals,
+            checkpoints: Vec::new(),
+            inner: Arc::clone(&self.settings.summarizers[0]),
+            terms: self.settings.profile.options.summaries.clone(),
+            style,
+            clock: self.clock.clone(),
+            within: self.settings.patience(),
+            underway: None,
+            errands,
+        })
+    }
+
+    /// The policies with what they noted so far; what they note here nobody sees.
+    fn beside(&self, council: &Council) -> Option<Council> {
+        // Where they cannot be loaded the next request says so.
+        self.settings.council(&council.counter, council.chain.memos()).ok()
+    }
+}
+
+impl Draft {
+    /// Whether the history goes on from what it was made of.
+    fn stands(&self, ground: &Ground<'_, '_>, state: &State) -> bool {
+        let chains = &ground.incoming.chains;
+        let head = self.messages.checked_sub(1).and_then(|last| chains.get(last));
+        head == Some(&self.head) && self.parent == ground.standing.epoch && self.pins == state.pins
+    }
+
+    /// What it would leave of a prompt of this size.
+    fn size(&self, now: u64) -> u64 {
+        let [before, after] = self.tokens;
+        (now + after).saturating_sub(before)
+    }
+}
+
+/// The same compression in other words: nothing is counted as one more.
+pub(super) fn in_other_words(epoch: Epoch, of: &Epoch) -> Epoch {
+    Epoch { parent: of.parent, number: of.number, cause: of.cause, ..epoch }
+}
+
+/// Whether an order means the same messages, whenever it is carried out.
+fn is_steady(order: &Order) -> bool {
+    !matches!(order, Order::Strip(_) | Order::Rollover(_) | Order::Insert(_))
+}

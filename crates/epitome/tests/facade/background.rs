@@ -1,0 +1,315 @@
+//! Summaries that models write in the background.
+
+use std::panic::panic_any;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use epitome::{Builder, Config, Memory, Model, ModelAsk, ModelError, Profile, Prompt, Sources};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::yield_now;
+
+use crate::model::asks;
+use crate::talk::{By, Talk, builder, errors, is_valid, names, text};
+
+const WRITTEN: &str = "All was said by a model.";
+
+/// What a model does once it may.
+#[derive(Clone, Copy)]
+enum Does {
+    Write,
+    Refuse,
+    Crash,
+}
+
+/// A model that waits until it may answer.
+#[derive(Clone)]
+struct Slow {
+    does: Does,
+    may: Arc<Semaphore>,
+    asked: Arc<Mutex<Vec<ModelAsk>>>,
+    /// Questions that it was given up with.
+    dropped: Arc<AtomicUsize>,
+}
+
+/// Counts itself where it falls before it is over.
+struct Guard<'a>(Option<&'a AtomicUsize>);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.into_iter().for_each(|dropped| _ = dropped.fetch_add(1, Ordering::Relaxed));
+    }
+}
+
+impl Slow {
+    fn new(does: Does) -> Self {
+        let may = Arc::new(Semaphore::new(0));
+        Self { does, may, asked: Arc::default(), dropped: Arc::default() }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    fn dropped(&self) -> usize {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Lets it answer once.
+    fn go(&self) {
+        self.may.add_permits(1);
+    }
+}
+
+#[async_trait::async_trait]
+impl Model for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+        self.asked.lock().unwrap().push(ask.clone());
+        let mut guard = Guard(Some(&self.dropped));
+        self.may.acquire().await.unwrap().forget();
+        guard.0 = None;
+        match self.does {
+            Does::Write => Ok(WRITTEN.to_owned()),
+            Does::Refuse => Ok("I'm sorry, but I can't help with that.".to_owned()),
+            Does::Crash => panic_any("the model crashed"),
+        }
+    }
+}
+
+/// A profile under which a cached token costs what another one does, or less.
+fn profile(free: bool, more: &str) -> Profile {
+    let cache = if free { "read = 1.0\nwrite = 1.0\n" } else { "" };
+    let text = format!("[profile.default.options.default.cache]\n{cache}{more}");
+    let config = Config::load(Sources::default().text("epitome.toml".as_ref(), &text)).unwrap();
+    config.chosen().unwrap()
+}
+
+fn settings(model: &Slow, free: bool) -> Builder {
+    let builder = builder(2000).profile(profile(free, "")).llm(model.clone());
+    builder.policy(By("asks", asks)).background(Handle::current())
+}
+
+/// A talk that fills half of its window.
+fn talk(builder: Builder, journal: &Arc<Memory>) -> Talk {
+    let mut talk = Talk::of(builder, journal);
+    talk.chat(20);
+    talk
+}
+
+/// What stands in the prompt that is compressed without a model.
+fn alone(free: bool) -> String {
+    text(&talk(builder(2000).profile(profile(free, "")), &Arc::default()).compressed())
+}
+
+/// The prompt with which something is told.
+async fn told(talk: &mut Talk, event: &str) -> Prompt {
+    let mut others = Vec::new();
+    for _ in 0..50 {
+        yield_now().await;
+        let prompt = talk.prompt();
+        if names(&prompt.events).iter().any(|name| name == event) {
+            return prompt;
+        }
+        others.extend(prompt.events);
+    }
+    panic!("`{event}` was never told, but {others:?}");
+}
+
+async fn is_asked(model: &Slow, times: usize) {
+    for _ in 0..50 {
+        if model.asked() == times {
+            return;
+        }
+        yield_now().await;
+    }
+    panic!("asked {} times, not {times}", model.asked());
+}
+
+const READY: &str = "summary-written-in-background";
+
+#[tokio::test]
+async fn no_prompt_waits_for_a_model() {
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let mut talk = talk(settings(&model, true), &journal);
+    let first = talk.compressed();
+    assert_eq!((text(&first), errors(&first)), (alone(true), vec![]));
+    is_asked(&model, 1).await;
+    let waiting = talk.prompt();
+    assert_eq!((&waiting.bytes, names(&waiting.events).len()), (&first.bytes, 0));
+    model.go();
+    let later = told(&mut talk, READY).await;
+    assert!(text(&later).contains(WRITTEN) && is_valid(&later), "{}", text(&later));
+    assert_eq!(names(&later.events), [READY, "checkpoint-aged"]);
+    assert!(later.tokens[1] <= first.tokens[1]);
+    // It is the same compression, in other words; a new process goes on with them.
+    assert_eq!(talk.session.info().unwrap().compressions, 1);
+    drop(talk);
+    let again = Talk::of(settings(&Slow::new(Does::Crash), true), &journal).prompt();
+    assert_eq!((again.bytes, names(&again.events)), (later.bytes, vec![]));
+}
+
+#[tokio::test]
+async fn what_is_cached_stays_until_the_prompt_changes_anyway() {
+    let model = Slow::new(Does::Write);
+    let mut talk = talk(settings(&model, false), &Arc::default());
+    let first = talk.compressed();
+    is_asked(&model, 1).await;
+    model.go();
+    let later = told(&mut talk, READY).await;
+    assert_eq!(names(&later.events), [READY]);
+    assert_eq!((text(&later), later.bytes), (alone(false), first.bytes));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_waited_for_is_asked_for_again_by_a_new_process() {
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let mut before = talk(settings(&model, true), &journal);
+    let first = before.compressed();
+    is_asked(&model, 1).await;
+    drop(before);
+    yield_now().await;
+    assert_eq!(model.dropped(), 1);
+    let mut after = Talk::of(settings(&model, true), &journal);
+    assert_eq!(after.prompt().bytes, first.bytes);
+    is_asked(&model, 2).await;
+    let asked = model.asked.lock().unwrap().clone();
+    assert!(asked[1].user.contains("Question 0: word0") && asked[1].after.is_none());
+    model.go();
+    assert!(text(&told(&mut after, READY).await).contains(WRITTEN));
+}
+
+/// A talk whose next question is answered with a prompt that is too large.
+fn nearly_full(talk: &mut Talk) {
+    talk.chat(10);
+}
+
+#[tokio::test]
+async fn models_are_asked_in_advance() {
+    let model = Slow::new(Does::Write);
+    let mut talk = talk(settings(&model, false), &Arc::default());
+    assert!(talk.prompt().events.is_empty());
+    yield_now().await;
+    assert_eq!(model.asked(), 0);
+    nearly_full(&mut talk);
+    let warned = talk.prompt();
+    assert_eq!(names(&warned.events), ["context-warning"]);
+    is_asked(&model, 1).await;
+    let asked = model.asked.lock().unwrap()[0].clone();
+    assert!(asked.user.contains("Question 0: word0") && asked.user.contains("Answer 19: word19"));
+    // What was said last stays, now and later.
+    assert_eq!(asked.user.matches("Answer 9: word9").count(), 1);
+    model.go();
+    assert_eq!(told(&mut talk, READY).await.bytes, warned.bytes);
+    // What is said meanwhile stays as it is.
+    talk.chat(5);
+    let full = talk.prompt();
+    assert!(names(&full.events).contains(&"compressed".to_owned()), "{:?}", full.events);
+    assert!(!names(&full.events).contains(&"checkpoint-aged".to_owned()));
+    assert!(text(&full).contains(WRITTEN) && is_valid(&full));
+    assert_eq!(text(&full).matches("Answer 9: word9").count(), 1);
+    assert!(text(&full).contains("Answer 4: word4"));
+    assert_eq!((errors(&full), model.asked()), (vec![], 1));
+}
+
+#[tokio::test]
+async fn what_was_asked_in_advance_and_comes_late_is_taken_later() {
+    let model = Slow::new(Does::Write);
+    let mut talk = talk(settings(&model, true), &Arc::default());
+    nearly_full(&mut talk);
+    talk.prompt();
+    is_asked(&model, 1).await;
+    talk.chat(5);
+    let full = talk.prompt();
+    assert!(names(&full.events).contains(&"compressed".to_owned()), "{:?}", full.events);
+    assert!(!text(&full).contains(WRITTEN));
+    model.go();
+    assert!(text(&told(&mut talk, READY).await).contains(WRITTEN));
+    assert_eq!((model.asked(), model.dropped()), (1, 0));
+}
+
+#[tokio::test]
+async fn what_was_pinned_meanwhile_stays() {
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let mut talk = talk(settings(&model, false), &journal);
+    nearly_full(&mut talk);
+    talk.prompt();
+    is_asked(&model, 1).await;
+    model.go();
+    told(&mut talk, READY).await;
+    // A pin changes what may be summed up.
+    talk.session.pin(epitome::types::EntryId(0), true).unwrap();
+    talk.chat(5);
+    let full = talk.prompt();
+    assert!(names(&full.events).contains(&"compressed".to_owned()), "{:?}", full.events);
+    assert!(!text(&full).contains(WRITTEN) && text(&full).contains("Question 0: word0"));
+}
+
+#[tokio::test]
+async fn a_model_that_fails_or_crashes_changes_nothing() {
+    for (does, why) in [
+        (Does::Refuse, "`slow` refused: “I'm sorry, but I can't help"),
+        (Does::Crash, "`slow` ended in the middle of it"),
+    ] {
+        let model = Slow::new(does);
+        let mut talk = talk(settings(&model, true), &Arc::default());
+        let first = talk.compressed();
+        assert_eq!(text(&first), alone(true));
+        is_asked(&model, 1).await;
+        model.go();
+        let later = told(&mut talk, "compression-error").await;
+        assert_eq!(later.bytes, first.bytes);
+        let [error] = &errors(&later)[..] else { panic!("{:?}", later.events) };
+        assert!(error.strip_prefix("summarisation: ").unwrap().starts_with(why), "{error}");
+        // It is not asked for the same again.
+        for _ in 0..10 {
+            yield_now().await;
+            assert!(talk.prompt().events.is_empty());
+        }
+        assert_eq!(model.asked(), 1);
+    }
+}
+
+/// Time passes by itself where everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_hangs_is_given_up() {
+    let model = Slow::new(Does::Write);
+    let mut talk = talk(settings(&model, true), &Arc::default());
+    let first = talk.compressed();
+    is_asked(&model, 1).await;
+    tokio::time::sleep(Duration::from_secs(121)).await;
+    let later = told(&mut talk, "compression-error").await;
+    assert_eq!((&later.bytes, model.dropped()), (&first.bytes, 1));
+    let why = "summarisation: `slow` did not come to an end in the background within 120 s";
+    assert_eq!(errors(&later), [why]);
+}
+
+#[tokio::test]
+async fn who_compresses_again_gives_up_what_is_asked_for() {
+    let model = Slow::new(Does::Write);
+    let mut talk = talk(settings(&model, true), &Arc::default());
+    talk.compressed();
+    is_asked(&model, 1).await;
+    talk.chat(10);
+    talk.compressed();
+    is_asked(&model, 2).await;
+    assert_eq!(model.dropped(), 1);
+}
+
+#[tokio::test]
+async fn models_are_waited_for_where_the_profile_says_so_or_there_is_no_runtime() {
+    let waits = profile(false, "[profile.default.options.default.summaries]\nbackground = false\n");
+    let check = async |builder: Builder| {
+        let model = Slow::new(Does::Write);
+        model.go();
+        let mut talk = talk(builder.llm(model.clone()), &Arc::default());
+        assert!(text(&talk.compressed()).contains(WRITTEN));
+        assert_eq!(model.asked(), 1);
+    };
+    check(builder(2000).profile(waits).background(Handle::current())).await;
+    check(builder(2000)).await;
+}
