@@ -276,6 +276,15 @@ local function action_of(job)
   return told(first and first.tool .. "(" .. first.arguments .. ")" or job.entry:text())
 end
 
+--- What the session is for, in its own words: what the goal or a person says, and where that is only
+--- to go on, what was said before the summary.
+---@param job ObserveJob
+---@return string
+local function intent_of(job)
+  local said = job.intent or ""
+  return not intents.is_stated(said) and job.memo.intent or said
+end
+
 --- What shows that a message of the model is drift.
 ---@param job ObserveJob
 ---@param anchor Anchor
@@ -287,8 +296,10 @@ local function judged(job, anchor)
     local holds = question.asks(job, anchor)
     trigger = trigger or holds and question.trigger or nil
   end
-  local intent = job.intent or ""
-  return trigger and { trigger = trigger, intent = told(intent), action = action_of(job) } or nil
+  if not trigger then
+    return nil
+  end
+  return { trigger = trigger, intent = told(intent_of(job)), action = action_of(job) }
 end
 
 --- Takes note of what else a message brings.
@@ -336,13 +347,11 @@ function drift.of(job)
   return found, nil
 end
 
---- What the original context is searched for: what the session is for, in its own words.
+--- What the original context is searched for.
 ---@param job ObserveJob
----@param found Drift
 ---@return string
-function drift.query(job, found)
-  local intent = job.intent or job.memo.intent or found.intent
-  return ep.clip((intent:gsub("%s+", " ")), QUERY)
+function drift.query(job)
+  return ep.clip((intent_of(job):gsub("%s+", " ")), QUERY)
 end
 
 --- The question to a model.

@@ -126,7 +126,7 @@ return {
       },
     },
     fallback = function(job, seen)
-      seen.recall = drift.query(job, seen.drift)
+      seen.recall = drift.query(job)
       seen.most, seen.level = job.opt.drift_excerpts, "soft"
       return seen
     end,

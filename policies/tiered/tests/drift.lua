@@ -112,6 +112,12 @@ return {
     t.eq(triggers(t, { "何をすればよいですか？" }), { "a clarifying question" })
   end,
 
+  --- Who only tells it to go on says nothing of what it is there for.
+  test_the_intent_is_what_was_said_before = function(t)
+    local seen = play(t, { { typed = "go on" }, "What would you like me to work on?" })[1]
+    t.eq({ seen.drift.intent, seen.recall }, { TASK, TASK })
+  end,
+
   --- Not at once, not in the middle of the work, not for the first time, or an offer at the end of
   --- a longer answer: no drift.
   test_questions_that_are_none = function(t)
