@@ -221,3 +221,26 @@ fn what_makes_no_comparison_is_said() {
     check(&["notes.md"], 3, "no conversation to compare profiles on; notes.md: ");
     check(&["--cut", "2", "debugging.jsonl"], 2, "between 0 and 1");
 }
+
+/// What is compared is held to the size that the table of models gives, the baselines too; what was
+/// found at another size is not taken for it.
+#[test]
+fn a_comparison_goes_by_the_table_of_models() {
+    let place = Place::new();
+    place.write("talk.json", bare(12).to_string());
+    let check = |args: &str, expected: u64| {
+        let args: Vec<_> = args.split_whitespace().chain(["talk.json"]).collect();
+        let lines = compared(&place, &[&["--outputs", "out"], &args[..]].concat());
+        for profile in ["default", "truncate", "none"] {
+            assert_eq!(of(&lines, profile, false)["limit"], expected, "{profile} {args:?}");
+        }
+    };
+    check("--window llama3.2 --size 4096", 3482);
+    check("--size 4096", 3481);
+    check("--size 4096 --model llama3.2:3b", 3482);
+    check("--window gpt-4o", 128_000);
+    place.write("own.toml", "[profile.default]\nlimit = 5000\n");
+    check("--config own.toml", 5000);
+    let refused = place.run(["ab", "talk.json", "--window", "lama3.2"]);
+    assert!(refused.code != 0 && refused.err.contains("did you mean `llama3.2`?"), "{refused:?}");
+}

@@ -3,7 +3,7 @@
 //! Invariant: a value that is refused says what would be taken.
 
 use clap::Args;
-use epitome::{Format, ModelTable, NotListed, Scribe, Sources, Style, Window};
+use epitome::{Format, Scribe, Sources, Style};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -42,20 +42,6 @@ pub(crate) struct WindowFlags {
 }
 
 impl WindowFlags {
-    /// The window that they state, where it is meant for more than a profile.
-    ///
-    /// # Errors
-    ///
-    /// When the model or its size is not in the table.
-    pub(crate) fn window(&self, models: &ModelTable) -> Result<Window, NotListed> {
-        match (&self.model, self.size, self.limit) {
-            (Some(name), size, _) => models.window(name, size),
-            (_, Some(size), _) => Ok(Window::Size(size)),
-            (_, _, Some(limit)) => Ok(Window::Limit(limit)),
-            _ => Ok(Window::Guessed),
-        }
-    }
-
     /// States the window of the profile.
     pub(crate) fn set(&self, sources: Sources) -> Sources {
         let sources = settings::text(sources, "--window", "window", self.model.as_deref());

@@ -51,6 +51,11 @@ impl Setup {
         Arc::new(Cached::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
     }
 
+    /// The limit of prompts, in tokens.
+    pub(crate) fn limit(&self, format: Format, recorded: Option<&str>) -> u64 {
+        self.builder(format).limit(format, recorded).limit
+    }
+
     /// A session in the making, for requests in this format.
     pub(crate) fn builder(&self, format: Format) -> Builder {
         let Self {

@@ -23,6 +23,9 @@ use crate::settings::{self, ConfigFlags};
 use crate::text::counted;
 use desk::Desk;
 
+/// The profile that gives the baselines their numbers.
+const BASE: &str = "default";
+
 /// Compares profiles on recorded conversations: what they leave out, and what is asked for later
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome ab --ratio 4 examples/transcripts")]
@@ -76,7 +79,7 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let config = args.config.load(|sources| args.summarizers.set(sources))?;
+    let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
     let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {
         return Err(Fault::unreadable(format!("{}: no such file or folder", path.display())));
@@ -172,7 +175,7 @@ impl Args {
 
     fn setup(&self, config: &Config) -> Result<Setup, Fault> {
         Ok(Setup {
-            window: self.window.window(config.models()).map_err(Fault::usage)?,
+            profile: config.profile(BASE)?,
             target: self.budget.target(),
             model: self.model.clone(),
             style: self.style.map(Into::into),

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::{Archive, Counter, Store, StoreError};
+use epitome::{Archive, Counter, Format, Store, StoreError};
 
 pub use row::{Group, Row};
 pub use score::Score;
@@ -240,7 +240,9 @@ impl<B: Bench> Work<'_, B> {
     fn key(&self, strategy: &Strategy, read: &Read, id: &str) -> String {
         let Comparison { setup, cut, .. } = self.comparison;
         let Setup { window, target, model, style, keep_recent, .. } = setup;
-        let options = (window, target, model, style, keep_recent, cut);
+        let profile = strategy.setup(setup).profile;
+        let limits = Format::PROVIDERS.map(|format| profile.window().limit(&profile, format));
+        let options = (window, limits, target, model, style, keep_recent, cut);
         let mut hash = blake3::Hasher::new();
         for part in [
             env!("CARGO_PKG_VERSION").as_bytes(),

@@ -190,7 +190,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
         let counter = self.setup.counter(self.document.model());
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(format), &self.document.tool_schemas());
-        let limit = self.setup.window.limit(&self.setup.profile, format);
+        let limit = self.setup.limit(format, self.document.model());
         let budget = Budget { unit: Unit::Tokens, most: limit };
         let mut played = Played { limit, ..Played::default() };
         let (mut raw_traffic, mut traffic) = (Traffic::default(), Traffic::default());
