@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod ab;
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod chat;

@@ -150,7 +150,8 @@ fn the_model_of_the_conversation_is_asked_behind_it() {
     let provider = Upstream::start(saying(&["The stages were looked at."])).unwrap();
     let (url, model) = (provider.url(), format!("openai:m@{}/v1", provider.url()));
     let config = Place::new();
-    config.write("alone.toml", ALONE);
+    let waits = "profile.default.options.default.summaries.background = false\n";
+    config.write("alone.toml", format!("{ALONE}{waits}"));
     let config = config.path("alone.toml");
     let args = ["--openai-upstream", &url, "--summarizer", &model, "--limit", "8000"];
     let args = [&args[..], &["--config", config.to_str().unwrap()]].concat();

@@ -50,11 +50,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     })?;
     let table = config.proxy();
     proxy::to_stderr(&args.proxy);
-    let mut settings = proxy::prepared(&config, table, &Given::default())?;
+    let runtime = proxy::runtime()?;
+    let mut settings = proxy::prepared(&config, table, &Given::default(), runtime.handle())?;
     settings.listen = listen(table)?;
     settings.tokens = table.token_file.as_deref().map(tokens).transpose()?;
     let upstreams = settings.upstreams.clone();
-    proxy::runtime()?.block_on(async {
+    runtime.block_on(async {
         let mut asked = asked().map_err(Fault::internal)?;
         let running = started(settings).await?;
         let address = running.address();

@@ -57,6 +57,11 @@ pub(crate) enum Tape {
 }
 
 impl Tape {
+    /// Whether anybody is asked who answers when he likes; a cassette wants its order.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+
     /// The way that the flags name.
     pub(crate) fn new(flags: &TapeFlags) -> Result<Self, Fault> {
         if let Some(path) = &flags.cassette {

@@ -78,6 +78,8 @@ pub enum Fault {
     Page(u16),
     /// No answer, ever.
     Hang,
+    /// No answer until another script is followed; then the one of its own.
+    Hold,
     /// Half of the stream, then nothing, ever.
     Stall,
     /// Half of the stream, then the connection is cut.
@@ -146,6 +148,7 @@ impl FromStr for Fault {
             "status" => Self::Status(number(figure, text)?),
             "page" => Self::Page(number(figure, text)?),
             "hang" => Self::Hang,
+            "hold" => Self::Hold,
             "stall" => Self::Stall,
             "cut" => Self::Cut,
             "drop" => Self::Drop,
@@ -154,8 +157,8 @@ impl FromStr for Fault {
             "huge" => Self::Huge(number(figure, text)?),
             _ => {
                 return Err(format!(
-                    "`{text}` is no fault: expected none, status N, page N, hang, stall, cut, \
-                     drop, error, slow MS or huge BYTES"
+                    "`{text}` is no fault: expected none, status N, page N, hang, hold, stall, \
+                     cut, drop, error, slow MS or huge BYTES"
                 ));
             }
         })
@@ -169,6 +172,7 @@ impl fmt::Display for Fault {
             Self::Status(code) => write!(f, "status {code}"),
             Self::Page(code) => write!(f, "page {code}"),
             Self::Hang => f.write_str("hang"),
+            Self::Hold => f.write_str("hold"),
             Self::Stall => f.write_str("stall"),
             Self::Cut => f.write_str("cut"),
             Self::Drop => f.write_str("drop"),
@@ -202,7 +206,7 @@ mod tests {
     #[test]
     fn faults_are_words() {
         for text in
-            ["none", "status 429", "page 502", "hang", "stall", "cut", "drop", "error", "slow 5"]
+            ["none", "status 429", "page 502", "hang", "hold", "stall", "cut", "drop", "error", "slow 5"]
         {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }

@@ -42,6 +42,8 @@ impl std::error::Error for Dropped {}
 struct Asked {
     number: u64,
     place: u64,
+    /// Which script it follows.
+    follows: u64,
     method: Method,
     path: String,
     accepts_gzip: bool,
@@ -83,10 +85,11 @@ pub(crate) async fn serve(
         ..Record::default()
     };
     let own = value(FAULT).and_then(|text| text.parse().ok());
-    let Begun { number, place, fault, script } = state.begin(record, own);
+    let Begun { number, place, follows, fault, script } = state.begin(record, own);
     let asked = Asked {
         number,
         place,
+        follows,
         method: head.method.clone(),
         path: route,
         accepts_gzip: value("accept-encoding").is_some_and(|it| it.contains("gzip")),
@@ -147,6 +150,7 @@ async fn prompt(
 ) -> Result<Response<Steps>, Dropped> {
     match asked.fault {
         Fault::Hang => return std::future::pending().await,
+        Fault::Hold => state.released(asked.follows).await,
         Fault::Drop => return Err(Dropped),
         Fault::Status(status) => return Ok(refuse(state, api, &asked, &api.failure(status))),
         Fault::Page(status) => {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::cache::Cache;
 use crate::log::Record;
@@ -16,6 +17,8 @@ use crate::script::{Fault, Script};
 #[derive(Debug, Default)]
 pub(crate) struct State {
     inner: Mutex<Inner>,
+    /// How many scripts were followed.
+    followed: watch::Sender<u64>,
 }
 
 /// What the lock guards.
@@ -37,6 +40,8 @@ pub(crate) struct Begun {
     pub(crate) number: u64,
     /// Which prompt it is since the script is followed, counted from 1.
     pub(crate) place: u64,
+    /// Which script it follows, counted from 1.
+    pub(crate) follows: u64,
     pub(crate) fault: Fault,
     pub(crate) script: Script,
 }
@@ -56,7 +61,8 @@ impl State {
             (record.raw, record.body) = (Bytes::new(), Value::Null);
         }
         let (number, fault) = (record.number, record.fault.clone());
-        let begun = Begun { number, place: inner.prompts, fault, script: inner.script.clone() };
+        let (place, follows) = (inner.prompts, *self.followed.borrow());
+        let begun = Begun { number, place, follows, fault, script: inner.script.clone() };
         inner.records.push(record);
         begun
     }
@@ -70,6 +76,13 @@ impl State {
     pub(crate) fn follow(&self, script: Script) {
         let mut inner = self.lock();
         (inner.script, inner.faults, inner.prompts) = (script, 0, 0);
+        self.followed.send_modify(|count| *count += 1);
+    }
+
+    /// Ends when another script is followed than this one.
+    pub(crate) async fn released(&self, follows: u64) {
+        // The sender is here, so this never fails.
+        self.followed.subscribe().wait_for(|now| *now != follows).await.ok();
     }
 
     /// All that arrived.

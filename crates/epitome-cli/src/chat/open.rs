@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use epitome::types::By;
 use epitome::{Compressor, Folder, LOCAL, Levers, Sqlite, Talk};
+use tokio::runtime::Handle;
 
 use super::acts::addressee;
 use super::trouble::{Trouble, fault_of};
@@ -38,6 +39,9 @@ impl Chat {
         let augments = config.augments(folder.as_deref());
         let mut builder = Compressor::builder().profile(profile.clone()).watch();
         builder = builder.format(args.spec.api.format()).augments(augments.clone());
+        if tape.is_live() {
+            builder = builder.background(Handle::current());
+        }
         if let Some(folder) = &args.workspace {
             builder = builder.workspace(Folder::new(folder));
         }

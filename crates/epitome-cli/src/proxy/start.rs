@@ -13,6 +13,7 @@ use epitome::{
 use epitome_lab::Prices;
 use epitome_mcp::Http;
 use epitome_proxy::{Settings, Upstreams, Url};
+use tokio::runtime::Handle;
 
 use crate::fault::Fault;
 use crate::journal::store_path;
@@ -30,11 +31,12 @@ pub(crate) struct Given<'a> {
     pub(crate) no_mcp: bool,
 }
 
-/// The settings of a proxy, but for where it listens.
+/// The settings of a proxy, but for where it listens. Models write in the background, on `runtime`.
 pub(crate) fn prepared(
     config: &Config,
     table: &ProxyTable,
     given: &Given<'_>,
+    runtime: &Handle,
 ) -> Result<Settings, Fault> {
     let profile = settings::connected(config.chosen()?)?;
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
@@ -54,9 +56,10 @@ pub(crate) fn prepared(
             levers.with_augments(augments.clone())
         })
     };
+    let runtime = runtime.clone();
     let hub = Hub::new(store, move || {
         let builder = Compressor::builder().profile(profile.clone()).watch();
-        let builder = builder.augments(augments.clone());
+        let builder = builder.augments(augments.clone()).background(runtime.clone());
         match &workspace {
             Some(workspace) => builder.workspace(workspace.clone()),
             None => builder,

@@ -176,6 +176,14 @@ fn what(event: &Event) -> (AnsiColor, String) {
             let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
             (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
         }
+        Happened::SummaryWrittenInBackground { checkpoint, model, size: [size, without] } => {
+            let (id, [size, without]) = (clipped(checkpoint, 12), [*size, *without].map(grouped));
+            (AnsiColor::Green, format!("{model} summed {id} up: {size} tokens, not {without}"))
+        }
+        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } if from == to => {
+            let (id, saved) = (clipped(checkpoint, 12), grouped(*saved));
+            (AnsiColor::Green, format!("checkpoint {id} in the words of a model: {saved} saved"))
+        }
         Happened::CheckpointAged { checkpoint, levels: [from, to], saved } => {
             let id = clipped(checkpoint, 12);
             let saved = grouped(*saved);

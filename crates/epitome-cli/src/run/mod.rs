@@ -119,9 +119,11 @@ fn proxied(
         proxy::to_file(&args.proxy, log)?;
     }
     let given = Given { workspace: Some(&machine.folder), no_mcp: args.no_mcp };
-    let mut settings = proxy::prepared(&config, &table, &given).map_err(Fault::at_start)?;
+    let runtime = proxy::runtime()?;
+    let settings = proxy::prepared(&config, &table, &given, runtime.handle());
+    let mut settings = settings.map_err(Fault::at_start)?;
     settings.listen.set_port(0);
-    proxy::runtime()?.block_on(async {
+    runtime.block_on(async {
         let running = serve::started(settings).await.map_err(Fault::at_start)?;
         let proxy = format!("http://{}", running.address());
         let here = |text: &str| text.replace(PROXY, &proxy);

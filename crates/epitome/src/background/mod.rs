@@ -54,7 +54,7 @@ pub(crate) struct Draft {
     pub(crate) plan: Plan,
     /// What was ordered for it.
     pub(crate) orders: Orders,
-    /// How many messages there were, and the history up to the last of them.
+    /// How many messages there are up to the last that it touches, and the history of those.
     pub(crate) messages: usize,
     pub(crate) head: Chain,
     /// The epoch in force, and what was pinned.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use epitome_plan::{CompressOptions, Compressed, Envelope};
 use epitome_types::hook::{Common, Order, Orders};
-use epitome_types::{Cause, Epoch, EpochId, Goals, Plan, Style};
+use epitome_types::{Cause, Epoch, EpochId, Goals, Op, Plan, Style};
 
 use super::Session;
 use super::compress::Brief;
@@ -118,11 +118,13 @@ impl Session {
             background.rest(size);
             return;
         };
+        let messages = reach(&late.plan);
+        let last = messages.saturating_sub(1);
         let draft = Draft {
+            messages,
+            head: ground.incoming.chains.get(last).copied().unwrap_or_default(),
             plan: late.plan,
             orders: late.assignment.orders.clone(),
-            messages: ground.incoming.keys.len(),
-            head: ground.incoming.chains.last().copied().unwrap_or_default(),
             parent: ground.standing.epoch,
             pins: state.pins.clone(),
             tokens: late.tokens,
@@ -290,6 +292,18 @@ impl Draft {
         let [before, after] = self.tokens;
         (now + after).saturating_sub(before)
     }
+}
+
+/// How many messages there are up to the last one that a plan touches.
+fn reach(plan: &Plan) -> usize {
+    let last = plan.ops.iter().filter_map(|op| match op {
+        Op::Replace { part, .. } => Some(part.entry),
+        Op::Drop { entries } => entries.last().copied(),
+        Op::Strip { parts } => parts.last().map(|part| part.entry),
+        Op::Insert { after, .. } | Op::State { after, .. } => *after,
+        Op::Summarize(checkpoint) => checkpoint.covers.last().copied(),
+    });
+    last.max().map_or(0, |last| last.index() + 1)
 }
 
 /// The same compression in other words: nothing is counted as one more.

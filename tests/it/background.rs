@@ -1,0 +1,137 @@
+//! Models that write summaries in the background, before the real program as a proxy: whatever they
+//! do, no request waits for them.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use epitome_upstream::{Fault, Record, Script, Turn, Upstream};
+use serde_json::{Value, json};
+
+use crate::conversation::bare;
+use crate::measure::{count, faults, readable};
+use crate::program::Place;
+use crate::proxy::Serving;
+
+const SUMMARY: &str = "The stages of the build were looked at, one after the other, by a model.";
+
+/// Tokens that a prompt may have.
+const LIMIT: u64 = 8000;
+
+/// Under which nothing is lost where a prompt changes at its beginning, and a summary stands alone.
+const CONFIG: &str = "profile.default.options.default.cache = { read = 1.0, write = 1.0 }\n\
+                      profile.default.options.default.summaries.beside = \"\"\n";
+
+/// A model that says nothing until it is let go.
+fn held() -> Upstream {
+    Upstream::start(Script { faults: vec![Fault::Hold; 99], ..speaking() }).unwrap()
+}
+
+fn speaking() -> Script {
+    let turn = Turn { text: SUMMARY.to_owned(), ..Turn::default() };
+    Script { turns: vec![turn], repeat: 99, plain: true, ..Script::default() }
+}
+
+/// The conversation up to the question of a turn.
+fn up_to(turn: usize) -> Value {
+    let mut messages = bare(turn + 1);
+    messages.as_array_mut().unwrap().truncate(1 + turn * 4 + 1);
+    json!({"model": "gpt-4o", "messages": messages})
+}
+
+/// A conversation that goes on turn by turn.
+struct Talk {
+    serving: Serving,
+    turn: usize,
+    /// Where its configuration is.
+    _config: Place,
+}
+
+impl Talk {
+    fn new(model: &Upstream) -> Self {
+        let place = Place::new();
+        place.write("own.toml", CONFIG);
+        let (config, limit) = (place.path("own.toml"), LIMIT.to_string());
+        let model = format!("openai:m@{}/v1", model.url());
+        let args = ["--limit", &limit, "--summarizer", &model, "--config"];
+        let args = [&args[..], &[config.to_str().unwrap()]].concat();
+        let serving = Serving::start(Script::default(), &args);
+        Self { serving, turn: 0, _config: place }
+    }
+
+    /// What is sent of the next turn; it is answered.
+    fn next(&mut self) -> Record {
+        self.serving.post("/v1/chat/completions", &up_to(self.turn));
+        self.turn += 1;
+        let sent = self.serving.last();
+        assert_eq!(faults(&sent.body), Vec::<String>::new());
+        assert!(count(&readable(&sent.body)) < LIMIT);
+        sent
+    }
+
+    /// The first turn with which something is so.
+    fn until(&mut self, what: impl Fn(&Self, &Record) -> bool) -> Record {
+        for _ in 0..80 {
+            let sent = self.next();
+            if what(self, &sent) {
+                return sent;
+            }
+        }
+        panic!("it never came to that: {}", self.serving.said());
+    }
+}
+
+fn is_compressed(talk: &Talk, _: &Record) -> bool {
+    talk.serving.compressions() > 0
+}
+
+/// Waits until a model was asked so often.
+fn asked(model: &Upstream, times: usize) {
+    for _ in 0..600 {
+        if model.prompts().len() >= times {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("the model was asked {} times", model.prompts().len());
+}
+
+#[test]
+fn a_summary_comes_in_when_it_is_there() {
+    let model = held();
+    let mut talk = Talk::new(&model);
+    // All of these are answered while the model says nothing.
+    let sent = talk.until(is_compressed);
+    assert!(!readable(&sent.body).contains(SUMMARY));
+    asked(&model, 1);
+    // A new process goes on with the same beginning, and asks again.
+    let times = model.prompts().len();
+    talk.serving.kill();
+    talk.serving.go_on();
+    let before = sent.body["messages"].as_array().unwrap().clone();
+    let sent = talk.next();
+    let after = sent.body["messages"].as_array().unwrap();
+    assert_eq!(&after[..before.len()], &before[..]);
+    asked(&model, times + 1);
+    model.follow(speaking());
+    let sent = talk.until(|_, sent| readable(&sent.body).contains(SUMMARY));
+    let messages = sent.body["messages"].as_array().unwrap().clone();
+    // What a model wrote is in the journal before it is sent.
+    talk.serving.kill();
+    talk.serving.go_on();
+    let sent = talk.next();
+    assert_eq!(&sent.body["messages"].as_array().unwrap()[..messages.len()], &messages[..]);
+}
+
+#[test]
+fn a_model_is_asked_before_there_is_need() {
+    let model = Upstream::start(speaking()).unwrap();
+    let mut talk = Talk::new(&model);
+    talk.until(|_, _| !model.prompts().is_empty());
+    assert_eq!(talk.serving.compressions(), 0);
+    let question = model.prompts()[0].body["messages"][0]["content"].to_string();
+    assert!(question.contains("ERR_STAGE_0"), "{question}");
+    let sent = talk.until(is_compressed);
+    let later = |talk: &mut Talk| talk.until(|_, sent| readable(&sent.body).contains(SUMMARY));
+    let sent = if readable(&sent.body).contains(SUMMARY) { sent } else { later(&mut talk) };
+    assert!(readable(&sent.body).contains("The timeout of stage"));
+}
