@@ -24,6 +24,12 @@ pub(crate) struct Background {
     runtime: Handle,
     desk: Arc<Mutex<Desk>>,
     task: Option<Task>,
+    /// What the task will be once the model has answered what it is asked first.
+    waiting: Option<Assignment>,
+    /// Whether it waits for that.
+    holds: bool,
+    /// What was told and not heard yet.
+    told: Vec<Happened>,
     /// What the next compression comes to, for which models are asked in advance.
     pub(crate) draft: Option<Draft>,
     /// The size of a prompt of which no draft could be made.
@@ -73,12 +79,21 @@ impl Drop for Background {
 impl Background {
     /// Nothing is done yet; tasks run there.
     pub(crate) fn new(runtime: Handle) -> Self {
-        let desk = Arc::default();
-        Self { runtime, desk, task: None, draft: None, rests: None, standing: None }
+        Self {
+            runtime,
+            desk: Arc::default(),
+            task: None,
+            waiting: None,
+            holds: false,
+            told: Vec::new(),
+            draft: None,
+            rests: None,
+            standing: None,
+        }
     }
 
-    /// What happened since this was last called.
-    pub(crate) fn told(&mut self) -> Vec<Happened> {
+    /// What happened and was not heard yet.
+    pub(crate) fn told(&mut self) -> &[Happened] {
         let mut desk = locked(&self.desk);
         if let Some(task) = self.task.take_if(|task| task.handle.is_finished()) {
             let broken: Vec<_> =
@@ -88,11 +103,22 @@ impl Background {
                 desk.vain.extend(broken);
             }
         }
-        std::mem::take(&mut desk.told)
+        self.told.append(&mut desk.told);
+        drop(desk);
+        &self.told
     }
 
-    /// Whether a model is being asked.
+    /// All that was told is heard.
+    pub(crate) fn heard(&mut self) {
+        self.told.clear();
+    }
+
+    /// Whether a model is being asked, or will be.
     pub(crate) fn is_busy(&self) -> bool {
+        self.waiting.is_some() || self.is_asking()
+    }
+
+    fn is_asking(&self) -> bool {
         self.task.as_ref().is_some_and(|task| !task.handle.is_finished())
     }
 
@@ -103,13 +129,29 @@ impl Background {
             let desk = locked(&self.desk);
             assignment.errands.retain(|errand| !desk.is_settled(&errand.key));
         }
-        let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
-        let under_way = self.task.as_ref().filter(|_| self.is_busy());
-        let is_done = |key| under_way.is_some_and(|task| task.keys.contains(key));
-        if keys.iter().all(is_done) {
+        let under_way = self.task.as_ref().filter(|_| self.is_asking());
+        let is_done = |one: &Errand| under_way.is_some_and(|task| task.keys.contains(&one.key));
+        if assignment.errands.iter().all(is_done) {
             return;
         }
         self.stop();
+        match self.holds {
+            true => self.waiting = Some(assignment),
+            false => self.start(assignment),
+        }
+    }
+
+    /// Has what is taken on wait while the model answers something else: many a server does one
+    /// thing at a time. Then it begins.
+    pub(crate) fn hold(&mut self, holds: bool) {
+        self.holds = holds;
+        if let Some(assignment) = self.waiting.take_if(|_| !holds) {
+            self.start(assignment);
+        }
+    }
+
+    fn start(&mut self, assignment: Assignment) {
+        let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
         let desk = Arc::clone(&self.desk);
         let (within, models) = (assignment.within, assignment.models());
         let (asked, named) = (keys.clone(), models.clone());
@@ -176,6 +218,7 @@ impl Background {
     }
 
     fn stop(&mut self) {
+        self.waiting = None;
         if let Some(task) = self.task.take() {
             task.handle.abort();
         }

@@ -34,7 +34,17 @@ impl Session {
     /// Tells what came of it since the last request.
     pub(super) fn hear(&mut self, size: u64, events: &mut Events) {
         let told = self.background.as_mut().map(Background::told).unwrap_or_default();
-        told.into_iter().for_each(|one| events.add([size; 2], one));
+        told.iter().for_each(|one| events.add([size; 2], one.clone()));
+    }
+
+    /// The request is done: what was told is heard.
+    pub(super) fn heard(&mut self) {
+        self.background.iter_mut().for_each(Background::heard);
+    }
+
+    /// Has models write nothing while the model of the conversation answers, or go on.
+    pub(crate) fn hold(&mut self, holds: bool) {
+        self.background.iter_mut().for_each(|background| background.hold(holds));
     }
 
     /// Whether models write in the background, so that no plan waits for them.
@@ -131,6 +141,13 @@ impl Session {
         };
         background.drafted(draft);
         self.take_on(late.assignment);
+    }
+
+    /// What models wrote does not fit in the place of what stands in this prompt.
+    pub(super) fn unfit(&mut self, epoch: Option<EpochId>) {
+        if let (Some(background), Some(epoch)) = (&mut self.background, epoch) {
+            background.stands(epoch, Vec::new());
+        }
     }
 
     /// A compression was applied: what it was made without is asked for.

@@ -146,6 +146,9 @@ impl Session {
         let standing = mem::take(&mut planning.standing);
         let standing = self.with_words(standing, ground, &options);
         planning.standing.clone_from(&standing.plan);
+        if due.work == Work::Reword && standing.used.is_empty() {
+            return Ok(None);
+        }
         let ahead = self.drafted_plan(ground, due, &orders, state);
         let ahead = ahead.map(|plan| self.with_words(plan, ground, &options));
         planning.prepared = match (due.work, &ahead) {

@@ -18,6 +18,7 @@ use epitome_wire::{Format, Scan};
 
 use super::Given;
 use super::Session;
+use super::due::Work;
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::memory::{Memory, Standing, Suffix};
@@ -202,6 +203,8 @@ impl Session {
             }
             self.applied(ground.standing.epoch, late);
             whole = Some(after);
+        } else if due.is_some_and(|due| due.work == Work::Reword) {
+            self.unfit(ground.standing.epoch);
         }
         if let Some(whole) = &whole {
             self.look_ahead(&ground, whole, &brief, &state, drafts).await;
@@ -229,6 +232,7 @@ impl Session {
         events.warn(&brief.held, live.limit, size);
         let status = self.close(&ground, &brief, &mut state, &mut events).await?;
         state.epoch = ground.standing.epoch;
+        self.heard();
         let prompt = self.prompt_of(&ground, bytes);
         Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
     }

@@ -151,6 +151,18 @@ impl Talk {
         heard: &mut (dyn FnMut(Heard<'_>) + Send),
         stop: impl Future<Output = ()> + Send,
     ) -> Result<Said, TalkError> {
+        self.session.hold(true);
+        let said = self.answered(text, heard, stop).await;
+        self.session.hold(false);
+        said
+    }
+
+    async fn answered(
+        &mut self,
+        text: &str,
+        heard: &mut (dyn FnMut(Heard<'_>) + Send),
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<Said, TalkError> {
         self.session.push(json!({"role": "user", "content": text}).to_string().as_bytes())?;
         let mut stop = pin!(stop);
         let mut smaller = 0;

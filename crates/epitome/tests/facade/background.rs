@@ -5,11 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::{Builder, Config, Memory, Model, ModelAsk, ModelError, Profile, Prompt, Sources};
+use epitome::{
+    Builder, Compressor, Config, Heard, Memory, Model, ModelAsk, ModelError, Profile, Prompt,
+    Sources, Window,
+};
+use epitome_upstream::Upstream;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
+use crate::dialogue;
 use crate::model::asks;
 use crate::talk::{By, Talk, builder, errors, is_valid, names, text};
 
@@ -312,4 +317,26 @@ async fn models_are_waited_for_where_the_profile_says_so_or_there_is_no_runtime(
     };
     check(builder(2000).profile(waits).background(Handle::current())).await;
     check(builder(2000)).await;
+}
+
+/// Many a server does one thing at a time.
+#[tokio::test]
+async fn nothing_is_asked_while_an_answer_is_under_way() {
+    let upstream = Upstream::start(dialogue::answering("Noted.")).unwrap();
+    let model = Slow::new(Does::Write);
+    let builder = Compressor::builder().llm(model.clone()).background(Handle::current());
+    let mut talk = dialogue::over(builder, ("openai", "/v1"), &upstream, Window::Limit(1500));
+    for n in 0..40 {
+        let mut meanwhile = 0;
+        let heard = &mut |_: Heard<'_>| meanwhile += model.asked();
+        talk.say(&dialogue::told(n), heard).await.unwrap();
+        assert_eq!(meanwhile, 0);
+        for _ in 0..10 {
+            yield_now().await;
+        }
+        if model.asked() == 1 {
+            return;
+        }
+    }
+    panic!("no model was asked");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use epitome::model::{Client, Endpoint, Http, Terms};
 use epitome::types::Happened;
-use epitome::{Compressor, Heard, Memory, Talk, Window};
+use epitome::{Builder, Compressor, Heard, Memory, Talk, Window};
 use epitome_upstream::{Fault, Script, Turn, Upstream};
 
 const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
@@ -13,12 +13,22 @@ const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic"
 type Seen = Arc<Mutex<Vec<Happened>>>;
 
 /// A conversation with a scripted model, and what happened to it.
-fn talk((api, path): (&str, &str), upstream: &Upstream, window: Window) -> (Talk, Seen) {
+fn talk(api: (&str, &str), upstream: &Upstream, window: Window) -> (Talk, Seen) {
     let seen = Seen::default();
     let listener = Arc::clone(&seen);
     let builder = Compressor::builder()
-        .window(window)
         .on_event(move |event| listener.lock().unwrap().push(event.what.clone()));
+    (over(builder, api, upstream, window), seen)
+}
+
+/// A conversation of a builder's with a scripted model.
+pub(crate) fn over(
+    builder: Builder,
+    (api, path): (&str, &str),
+    upstream: &Upstream,
+    window: Window,
+) -> Talk {
+    let builder = builder.window(window);
     let base = upstream.url() + path;
     let endpoint = Endpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap();
     let builder = builder.format(endpoint.spec.api.format());
@@ -32,15 +42,15 @@ fn talk((api, path): (&str, &str), upstream: &Upstream, window: Window) -> (Talk
     let client = Client::new(endpoint, Arc::new(Http::new().unwrap()));
     let mut talk = Talk::new(session, client.terms(terms).window(limit));
     talk.begin(Some("You answer briefly.")).unwrap();
-    (talk, seen)
+    talk
 }
 
-fn answering(text: &str) -> Script {
+pub(crate) fn answering(text: &str) -> Script {
     Script { turns: vec![Turn { text: text.to_owned(), ..Turn::default() }], ..Script::default() }
 }
 
 /// A sentence of about forty tokens that no other is like.
-fn told(n: usize) -> String {
+pub(crate) fn told(n: usize) -> String {
     format!(
         "Note {n}: the file src/part{n}/mod.rs holds the rule {}, which must stay as it is; \
          rename nothing there, and see to it that test number {} still passes tomorrow.",
