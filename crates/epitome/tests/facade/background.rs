@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use epitome::{
-    Builder, Compressor, Config, Heard, Memory, Model, ModelAsk, ModelError, Profile, Prompt,
-    Sources, Window,
+    Builder, Compressions, Compressor, Config, Heard, Memory, Model, ModelAsk, ModelError, Profile,
+    Prompt, Sources, Window,
 };
 use epitome_upstream::Upstream;
 use tokio::runtime::Handle;
@@ -16,7 +16,7 @@ use tokio::task::yield_now;
 
 use crate::dialogue;
 use crate::model::asks;
-use crate::talk::{By, Talk, builder, errors, is_valid, names, text};
+use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text};
 
 const WRITTEN: &str = "All was said by a model.";
 
@@ -141,6 +141,7 @@ const READY: &str = "summary-written-in-background";
 async fn no_prompt_waits_for_a_model() {
     let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
     let mut talk = talk(settings(&model, true), &journal);
+    let plain = text(&talk.prompt());
     let first = talk.compressed();
     assert_eq!((text(&first), errors(&first)), (alone(true), vec![]));
     is_asked(&model, 1).await;
@@ -156,6 +157,13 @@ async fn no_prompt_waits_for_a_model() {
     drop(talk);
     let again = Talk::of(settings(&Slow::new(Does::Crash), true), &journal).prompt();
     assert_eq!((again.bytes, names(&again.events)), (later.bytes, vec![]));
+    // Taking it back takes back both.
+    let scope = epitome::scope("default");
+    let records = Compressions::of(journal.clone(), &scope, "talk").unwrap();
+    records.undo(AT).unwrap();
+    let mut undone = Talk::of(settings(&Slow::new(Does::Crash), true), &journal);
+    assert_eq!(text(&undone.prompt()), plain);
+    assert_eq!(undone.session.info().unwrap().compressions, 0);
 }
 
 #[tokio::test]
