@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, Keeper, Profile, Sources, Sqlite, Taught};
+use epitome::{Config, Keeper, Profile, Sources, Sqlite, Taught, WindowSource};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -115,6 +115,12 @@ pub(crate) fn lessons(store: &Path, profile: &Profile) -> Vec<Taught> {
     let store = store.exists().then(|| Sqlite::open_existing(store).ok()).flatten();
     let keeper = store.map(|store| Keeper::new(Arc::new(store), profile.clone()));
     keeper.and_then(|keeper| keeper.lessons().ok()).unwrap_or_default()
+}
+
+/// How large a prompt to a model may be, as its server or a refusal said, and which of them.
+pub(crate) fn said(taught: &Taught) -> Option<(u64, WindowSource)> {
+    let told = taught.window.map(|limit| (limit, WindowSource::Probe));
+    told.or(taught.limit.map(|limit| (limit, WindowSource::Learned)))
 }
 
 fn flag(named: Option<&Path>) -> String {

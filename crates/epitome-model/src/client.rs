@@ -160,7 +160,12 @@ impl Client {
             Api::Ollama => {
                 let asked = serde_json::json!({"model": spec.name}).to_string();
                 let url = format!("{base}/api/show");
-                Ok(probe::ollama(&self.facts(Method::Post, &url, asked).await?))
+                let found = probe::ollama(&self.facts(Method::Post, &url, asked).await?);
+                if found.window.is_some() {
+                    return Ok(found);
+                }
+                let running = |said: &Value| probe::running(said, &spec.name);
+                Ok(found.or(self.known(&format!("{base}/api/ps"), running).await?))
             }
             Api::Anthropic => {
                 let url = format!("{}/v1/models/{}", self.endpoint.root(), spec.name);

@@ -32,6 +32,22 @@ pub(crate) fn ollama(shown: &Value) -> Probed {
     Probed { window, trained: trained.and_then(|(_, value)| figure(value)) }
 }
 
+/// Ollama's `/api/ps`: what it makes room for where it has the model at hand.
+pub(crate) fn running(list: &Value, name: &str) -> Probed {
+    let full = |name: &str| match name.rsplit('/').next().is_some_and(|last| last.contains(':')) {
+        true => name.to_owned(),
+        false => format!("{name}:latest"),
+    };
+    let is_it = |model: &&Value| {
+        let names = ["name", "model"].into_iter().filter_map(|key| model.get(key)?.as_str());
+        names.map(full).any(|one| one == full(name))
+    };
+    let models = list.get("models").and_then(Value::as_array);
+    let model = models.and_then(|all| all.iter().find(is_it));
+    let window = model.and_then(|model| model.get("context_length")).and_then(figure);
+    Probed { window, trained: None }
+}
+
 /// llama-server's `/props`.
 pub(crate) fn llama(props: &Value) -> Probed {
     let window = props.pointer("/default_generation_settings/n_ctx").and_then(figure);
@@ -95,6 +111,19 @@ mod tests {
         check(ollama(&json!({"model_info": info})), 0, 131_072);
         check(ollama(&json!({"parameters": "num_ctx many"})), 0, 0);
         check(ollama(&json!([])), 0, 0);
+    }
+
+    #[test]
+    fn ollama_tells_what_it_has_at_hand() {
+        let list = json!({"models": [{"name": "other:7b", "context_length": 1},
+            {"name": "a:latest", "model": "a:latest", "context_length": 4096},
+            {"name": "hub:80/b:3b", "context_length": 8192}, {"name": "old:latest"}]});
+        for (name, window) in
+            [("a", 4096), ("a:latest", 4096), ("hub:80/b:3b", 8192), ("hub:80/b", 0), ("old", 0)]
+        {
+            check(running(&list, name), window, 0);
+        }
+        check(running(&json!({"models": 3}), "a"), 0, 0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use epitome::model::Http;
 use epitome::{Answered, Ask, Sent};
 use epitome_wire::Answer;
 use http::StatusCode;
@@ -18,10 +19,15 @@ use tokio::sync::mpsc;
 use crate::dump::{Dump, Dumped, Meta};
 use crate::ledger::{Exchange, Ledger};
 use crate::prepare::{Came, Prepare, Prepared};
+use crate::route::Api;
 use crate::settings::{ProxyError, Settings};
 use crate::skip::Skip;
 use crate::upstream::Upstream;
 use crate::url::Url;
+use crate::windows::Windows;
+
+/// The part of the time for a prompt that Ollama has to say how large it may be.
+const PART: u32 = 4;
 
 /// What all requests of one proxy share.
 pub(crate) struct App {
@@ -49,6 +55,7 @@ impl App {
             hub: Arc::clone(&settings.hub),
             within: settings.prepare_within,
             max_decoded: settings.max_decoded,
+            windows: windows(&settings).map(Arc::new),
         };
         Ok(Self {
             upstream: Upstream::new(&settings)?,
@@ -151,6 +158,18 @@ impl App {
         let dumped = Dumped { request: prepared.plain.clone(), sent: prepared.body.clone(), meta };
         let dump = Arc::clone(dump);
         self.work(move || dump.write(&dumped));
+    }
+}
+
+/// Whoever is asked what Ollama says of its models.
+fn windows(settings: &Settings) -> Option<Windows> {
+    let base = settings.upstreams.of(Api::Ollama)?;
+    match Http::new() {
+        Ok(http) => Some(Windows::new(base, Arc::new(http), settings.prepare_within / PART)),
+        Err(error) => {
+            tracing::warn!(%error, "Ollama cannot be asked for the windows of its models");
+            None
+        }
     }
 }
 

@@ -55,6 +55,7 @@ mod stream;
 mod tee;
 mod upstream;
 mod url;
+mod windows;
 
 pub use access::{Token, TokenError};
 pub use ledger::{BOUNDS, Bill, Conversation, Figures, Histogram, Ledger, Snapshot, Terms};

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Ask, Error, Hub, Sent};
+use epitome::{Ask, Error, Format, Hub, Sent};
 use epitome_types::Overflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
@@ -20,6 +20,7 @@ use crate::facts::Facts;
 use crate::headers::Payload;
 use crate::route::{Dialect, Task};
 use crate::skip::Skip;
+use crate::windows::Windows;
 
 /// Makes prompts.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub(crate) struct Prepare {
     pub(crate) within: Duration,
     /// The largest body, decoded.
     pub(crate) max_decoded: usize,
+    /// What Ollama says of its models, where there is one.
+    pub(crate) windows: Option<Arc<Windows>>,
 }
 
 /// A request that holds a conversation.
@@ -145,6 +148,13 @@ impl Prepare {
         bounded(self.within / 4, move || hub.look(&ask)).await.ok()?.ok()
     }
 
+    /// What Ollama says of the window of a model, where the user says nothing of it.
+    fn told(&self, model: &str) -> Option<u64> {
+        let windows = self.windows.as_ref()?;
+        let is_open = self.hub.is_open(Format::Ollama, Some(model));
+        is_open.then(|| Handle::current().block_on(windows.of(model))).flatten()
+    }
+
     fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {
         let body = match plain(came, self.max_decoded) {
             Ok(body) => body,
@@ -154,15 +164,21 @@ impl Prepare {
         let Some(facts) = Facts::of(&body, came.dialect) else {
             return Outcome::Passed(Skip::Unreadable);
         };
-        let told = told.get_or_init(|| Told {
-            ask: Ask {
-                bytes: body.clone(),
-                format: came.dialect.format(),
-                tenant: came.tenant.clone(),
-                label: clients::label(&came.headers),
-                window: clients::window(&came.headers).or_else(|| facts.num_ctx()),
-            },
-            model: facts.model(),
+        let told = told.get_or_init(|| {
+            let (format, model) = (came.dialect.format(), facts.model());
+            let window = clients::window(&came.headers).or_else(|| facts.num_ctx());
+            let told = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
+            Told {
+                ask: Ask {
+                    bytes: body.clone(),
+                    format,
+                    tenant: came.tenant.clone(),
+                    label: clients::label(&came.headers),
+                    window,
+                    told: told.and_then(|model| self.told(model)),
+                },
+                model,
+            }
         });
         if facts.is_chained() {
             return Outcome::Passed(Skip::Chained);

@@ -29,6 +29,8 @@ pub struct Script {
     /// How a longer prompt is refused, in place of the API's own words; `{limit}` and `{size}` stand
     /// for the tokens.
     pub wording: Option<String>,
+    /// The context size that Ollama's `/api/ps` tells of the model once it answered a prompt.
+    pub loaded: Option<u64>,
     /// Compress answers for those who accept gzip, streams too.
     pub gzip: bool,
     /// Send keep-alives between the events of a stream.

@@ -315,6 +315,9 @@ fn other(state: &Arc<State>, asked: Asked) -> Response<Steps> {
         path if path.ends_with("/models/mock-1") && get => model,
         path if path.ends_with("/api/tags") && get => json!({"models": [tag]}),
         path if path.ends_with("/api/version") && get => json!({"version": "0.12.0"}),
+        path if path.ends_with("/api/ps") && get => {
+            json!({"models": state.running()})
+        }
         path if path.ends_with("/api/show") => {
             json!({"template": "", "details": {"family": "mock"},
                 "model_info": {"mock.context_length": 8192}, "capabilities": ["completion", "tools"]})

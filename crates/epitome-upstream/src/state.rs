@@ -2,10 +2,11 @@
 //!
 //! Invariant: one lock, held for no longer than it takes to look or to note. Used by `server`.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::cache::Cache;
@@ -70,6 +71,15 @@ impl State {
     /// The cache and the memory, for one prompt.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The models that were asked, as Ollama lists those that it has at hand.
+    pub(crate) fn running(&self) -> Vec<Value> {
+        let inner = self.lock();
+        let asked = inner.records.iter().filter(|record| record.is_prompt());
+        let names: BTreeSet<_> = asked.filter_map(|record| record.body["model"].as_str()).collect();
+        let one = |name| json!({"name": name, "context_length": inner.script.loaded});
+        names.into_iter().map(one).collect()
     }
 
     /// Follows another script from now on; cache and memory stay.

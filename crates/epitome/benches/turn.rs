@@ -58,7 +58,7 @@ fn body(turns: &[[String; 2]]) -> Bytes {
 
 fn ask(bytes: Bytes) -> Ask {
     let (format, tenant) = (Format::Anthropic, LOCAL.to_owned());
-    Ask { bytes, format, tenant, label: None, window: None }
+    Ask { bytes, format, tenant, label: None, window: None, told: None }
 }
 
 fn hub(journal: Arc<dyn Archive>, limit: u64) -> Hub {

@@ -84,7 +84,9 @@ fn a_wording_of_ones_own_teaches_the_limit_for_good() {
     agent.work(&serving);
     assert_eq!(refused(&serving), taught, "it was forgotten");
     let show = serving.place.run(["config", "show", "--store", "s.db"]);
-    let learned = |line: &str| line.starts_with("learned") && line.contains("for gpt-4o (openai)");
+    let learned = |line: &str| {
+        line.starts_with("         gpt-4o: ") && line.contains("learned from a refusal")
+    };
     assert!(show.text().lines().any(learned), "{}", show.text());
     let known = serving.place.run(["config", "show", "--store", "s.db", "--json"]).json();
     let limit = known["learned"][0]["limit"].as_u64().unwrap();
@@ -103,4 +105,64 @@ fn a_wording_that_nobody_told_is_no_lesson() {
     let answer = serving.send(super::Ask::post(agent.api.path(), agent.request().to_string()));
     assert_eq!((answer.status, serving.upstream.prompts().len()), (400, 1));
     assert!(answer.text().contains("erlaubt sind 2000"), "{}", answer.text());
+}
+
+/// The status of the only session.
+fn status(serving: &Serving) -> Value {
+    serving.place.run(["status", "--json", "--store", "s.db"]).json()[0].clone()
+}
+
+/// A request that states no context size is held to what Ollama says of its model, which it does
+/// once it has it at hand; before that to a guess (SPEC 4.6).
+#[test]
+fn ollama_is_asked_where_a_request_states_no_context_size() {
+    let check = |args: &[&str], loaded: Option<u64>, [first, later]: [(u64, Value); 2]| {
+        let script = Script { loaded, ..Script::default() };
+        let serving = Serving::start(script, args);
+        for (turns, (limit, source)) in [(0..1, first), (1..2, later)] {
+            talk(&serving, "mistral", turns);
+            let status = status(&serving);
+            assert_eq!((&status["limit"], &status["limit_source"]), (&json!(limit), &source));
+        }
+        let asked = |path: &str| {
+            serving.upstream.records().iter().filter(|it| it.route().ends_with(path)).count()
+        };
+        (asked("/api/ps"), serving)
+    };
+    let guessed = || (6800, json!("default"));
+    let (asked, serving) = check(&[], Some(4096), [guessed(), (4096, json!("probe"))]);
+    assert_eq!(asked, 2);
+    let told = "4,096 tokens, told by the server";
+    assert!(
+        doctor(&serving).contains(&format!("ok mistral (ollama): {told}")),
+        "{:?}",
+        doctor(&serving)
+    );
+    let show = serving.place.run(["config", "show", "--store", "s.db"]);
+    assert!(show.text().contains(&format!("mistral: {told}")), "{}", show.text());
+    assert!(serving.said().contains("the server told the window of a model"), "{}", serving.said());
+    // It is larger than the guess, too; and where nobody says it, the guess holds.
+    let (_, serving) = check(&[], Some(16_384), [guessed(), (16_384, json!("probe"))]);
+    let prompt = serving.last();
+    assert_eq!(prompt.header("x-api-key"), Some(super::serving::KEY));
+    let facts = serving.upstream.records();
+    let facts =
+        facts.iter().filter(|it| it.path.ends_with("/api/ps") || it.path.ends_with("/show"));
+    assert!(facts.clone().count() >= 4, "it is asked about itself");
+    assert!(facts.into_iter().all(|it| it.header("x-api-key").is_none()), "without a credential");
+    check(&[], None, [guessed(), guessed()]);
+    // What the user says holds, and the server is not asked. (The flag is unknown to `status`.)
+    let stated = || (9000, Value::Null);
+    assert_eq!(check(&["--limit", "9000"], Some(4096), [stated(), stated()]).0, 0);
+}
+
+/// What the request itself states holds against what its server says.
+#[test]
+fn a_request_that_states_its_context_size_is_taken_at_its_word() {
+    let serving = Serving::start(Script { loaded: Some(4096), ..Script::default() }, &[]);
+    let body = json!({"model": "m", "stream": false, "options": {"num_ctx": 12_288},
+        "messages": [{"role": "user", "content": "Hello."}]});
+    serving.post("/api/chat", &body);
+    assert_eq!(status(&serving)["limit"], 12_288);
+    assert_eq!(serving.upstream.records().len(), 1, "nobody else was asked");
 }

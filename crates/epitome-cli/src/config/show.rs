@@ -5,9 +5,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use epitome::{
-    Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught, WindowSource,
-};
+use epitome::{Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -148,11 +146,11 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
         };
         let source = shown.limits.first().map(|one| one.known.source.to_string());
         writeln!(out, "limit    {limits} tokens, {}", source.unwrap_or_default())?;
-        for Taught { model, format, limit, .. } in &shown.learned {
-            let Some(limit) = limit else { continue };
-            let (limit, model) = (grouped(*limit), model.as_deref().unwrap_or("any model"));
-            let source = WindowSource::Learned;
-            writeln!(out, "learned  {limit} tokens for {} ({format}), {source}", plain(model))?;
+        for taught in &shown.learned {
+            let Some((limit, source)) = journal::said(taught) else { continue };
+            let model = plain(taught.model.as_deref().unwrap_or("any model"));
+            let what = format!("{} tokens, {source} ({})", grouped(limit), taught.format);
+            writeln!(out, "         {model}: {what}")?;
         }
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::model::{Client, Endpoint, Http, ModelSpec, Probed, Terms};
-use epitome::{Format, Scribe, Shortened, Taught, Window};
+use epitome::{Format, Scribe, Shortened, Taught, Window, WindowSource};
 
 use super::{Finding, Patient};
-use crate::journal::lessons;
+use crate::journal::{lessons, said};
 use crate::text::grouped;
 
 const ABOUT: &str = "window";
@@ -94,8 +94,11 @@ fn learned_of(taught: &Taught) -> Option<Finding> {
         let found = format!("{name}: its server read {evaluated} of {sent} tokens of a prompt");
         return Some(Finding::warn(ABOUT, found, Shortened::REMEDY));
     }
-    let limit = taught.limit.map(|limit| {
-        format!("{} tokens, learned from a refusal; `--limit` states another", grouped(limit))
+    let limit = said(taught).map(|(limit, source)| match source {
+        WindowSource::Learned => {
+            format!("{} tokens, {source}; `--limit` states another", grouped(limit))
+        }
+        _ => format!("{} tokens, {source}", grouped(limit)),
     });
     let counted = taught.counted.map(|counted| {
         let (factor, band) = (counted.factor, counted.band * 100.0);

@@ -40,6 +40,9 @@ pub struct Ask {
     pub label: Option<String>,
     /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
     pub window: Option<u64>,
+    /// What the model's server says of it where neither does, in tokens; [`Hub::is_open`] says
+    /// whether that is wanted.
+    pub told: Option<u64>,
 }
 
 /// A prompt for an [`Ask`].
@@ -51,6 +54,8 @@ pub struct Sent {
     tenant: String,
     label: Option<String>,
     format: Format,
+    /// What the model's server said of its window.
+    told: Option<u64>,
     /// Whether the client has its own history compacted with it.
     compacting: bool,
 }
@@ -93,6 +98,7 @@ pub struct Answered {
 ///     tenant: "local".to_owned(),
 ///     label: Some("work".to_owned()),
 ///     window: None,
+///     told: None,
 /// };
 /// let sent = hub.prompt(&ask).await?;
 /// assert_eq!(sent.prompt.session, "work");
@@ -231,6 +237,11 @@ impl Hub {
         Ok(self.sent(prompt, ask, &history))
     }
 
+    /// Whether the server may say how large a prompt to a model may be: its user does not.
+    pub fn is_open(&self, format: Format, model: Option<&str>) -> bool {
+        (self.settings)().limit(format, model).source != WindowSource::User
+    }
+
     /// How a prompt that is too long is told from other refusals.
     pub fn signatures(&self) -> &Signatures {
         self.profile.signatures()
@@ -254,6 +265,9 @@ impl Hub {
     /// What came back for a prompt: the provider's count and its answer, for the journal. What
     /// cannot be recorded is a line of the log; the conversation goes on without it.
     pub async fn answered(&self, sent: &Sent, answer: &Answered) {
+        if let Some(window) = sent.told {
+            self.shared.lessons.told(&*self.journal, &sent.prompt.about, window);
+        }
         let counted = sent.prompt.counted(sent.format, answer.usage);
         self.shared.lessons.answered(&*self.journal, &sent.prompt, counted);
         let message = answer.message.as_deref();
@@ -289,8 +303,8 @@ impl Hub {
     fn sent(&self, prompt: Prompt, ask: &Ask, history: &History) -> Sent {
         let compacting = compaction::asks_for(history.last(ask));
         let (tenant, label) = (ask.tenant.clone(), ask.label.clone());
-        let (scope, format) = (self.scope(ask), ask.format);
-        Sent { prompt, scope, tenant, label, format, compacting }
+        let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
+        Sent { prompt, scope, tenant, label, format, told, compacting }
     }
 
     /// A session that knows nothing yet.
@@ -305,9 +319,10 @@ impl Hub {
     }
 }
 
-/// The limit that a request states itself.
+/// The limit that a request states itself, or else its server.
 fn requested(ask: &Ask) -> Option<KnownLimit> {
-    ask.window.map(|limit| KnownLimit { limit, source: WindowSource::Request })
+    let of = |limit: Option<u64>, source| limit.map(|limit| KnownLimit { limit, source });
+    of(ask.window, WindowSource::Request).or(of(ask.told, WindowSource::Probe))
 }
 
 /// Each change under these locks is whole, so a panic elsewhere leaves what they guard sound.

@@ -101,6 +101,7 @@ mod tests {
             tenant: tenant.to_owned(),
             label: None,
             window: None,
+            told: None,
         }
     }
 

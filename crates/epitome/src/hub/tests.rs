@@ -32,6 +32,7 @@ fn ask(messages: &[Value], label: &str) -> Ask {
         tenant: crate::LOCAL.to_owned(),
         label: (!label.is_empty()).then(|| label.to_owned()),
         window: None,
+        told: None,
     }
 }
 

@@ -178,6 +178,10 @@ impl Keeper {
         let counted = taught.as_ref().and_then(|taught| taught.counted);
         let limit_source = match (known, &taught) {
             (Some(known), _) if known.source == WindowSource::User => Some(known.source),
+            // In our tokens it may be less than the server says.
+            (_, Some(taught)) if taught.window.is_some_and(|window| info.limit <= window) => {
+                Some(WindowSource::Probe)
+            }
             (_, Some(taught)) if taught.limit == Some(info.limit) => Some(WindowSource::Learned),
             (Some(known), _) => (known.limit == info.limit).then_some(known.source),
             _ => None,

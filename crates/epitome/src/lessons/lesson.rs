@@ -20,6 +20,8 @@ const LEAST_WINDOW: u64 = 1024;
 pub(crate) struct Learned {
     /// The provider's limit, in our tokens.
     pub(crate) limit: Option<u64>,
+    /// What its server last told, in the server's tokens; kept for those who ask who said so.
+    pub(super) window: Option<u64>,
     calibration: Calibration,
     /// The last prompt that its server cut.
     shortened: Option<Shortened>,
@@ -42,26 +44,27 @@ pub(crate) struct Sent {
 impl Learned {
     /// As it was recorded.
     pub(super) fn of(written: &str) -> Option<Self> {
-        let Record { limit, samples, shortened } = Record::read(written)?;
+        let Record { limit, samples, shortened, window } = Record::read(written)?;
         let calibration = Calibration::of(samples);
-        Some(Self { limit, calibration, shortened, told: shortened.is_some() })
+        Some(Self { limit, window, calibration, shortened, told: shortened.is_some() })
     }
 
     pub(super) fn record(&self) -> Record {
         let samples = self.calibration.samples().collect();
-        Record { limit: self.limit, samples, shortened: self.shortened }
+        let Self { limit, window, shortened, .. } = *self;
+        Record { limit, samples, shortened, window }
     }
 
     /// What is worth recording when it changes: before enough samples are there each of them, then
     /// what they come to.
-    pub(super) fn kept(&self) -> (Option<u64>, Option<Shortened>, [u64; 2]) {
+    pub(super) fn kept(&self) -> ([Option<u64>; 2], Option<Shortened>, [u64; 2]) {
         let figures = match self.calibration.factor() {
             Some(factor) => {
                 [factor.factor, factor.band].map(|figure| 1 + (figure * 100.0).round() as u64)
             }
             None => [0, self.calibration.samples().count() as u64],
         };
-        (self.limit, self.shortened, figures)
+        ([self.limit, self.window], self.shortened, figures)
     }
 
     /// How the provider counts.

@@ -64,6 +64,11 @@ impl Lessons {
             .unwrap_or((tokens as f64 * share) as u64)
     }
 
+    /// What the server of a model told of its window.
+    pub(crate) fn told(&self, journal: &dyn Journal, about: &About, window: u64) {
+        self.learn(journal, about, |learned| learned.window = Some(window));
+    }
+
     /// Learns from what was counted for a prompt that was answered. Where it was cut, and that was
     /// not told before, the next prompt of its session tells of it.
     pub(crate) fn answered(&self, journal: &dyn Journal, prompt: &Prompt, sent: Sent) {

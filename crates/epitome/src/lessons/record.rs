@@ -16,6 +16,8 @@ pub(super) struct Record {
     pub(super) samples: Vec<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) shortened: Option<Shortened>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) window: Option<u64>,
 }
 
 /// What is known of a model, through an API and by a counter.
@@ -29,6 +31,9 @@ pub struct Taught {
     pub counter: String,
     /// The limit that refusals taught, in our tokens.
     pub limit: Option<u64>,
+    /// What its server last told, in its own tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// How its provider counts.
     pub counted: Option<Counted>,
     /// The last prompt, where its server cut it.
@@ -88,8 +93,8 @@ impl Taught {
     pub(super) fn read(key: &str, written: &str) -> Option<Self> {
         let (format, model, counter) = serde_json::from_str(key).ok()?;
         let learned = super::Learned::of(written)?;
-        let Record { limit, shortened, .. } = learned.record();
-        Some(Self { format, model, counter, limit, counted: learned.counted(), shortened })
+        let Record { limit, shortened, window, .. } = learned.record();
+        Some(Self { format, model, counter, limit, window, counted: learned.counted(), shortened })
     }
 }
 

@@ -142,6 +142,7 @@ fn check(format: Format, tools: u64) {
             tenant: LOCAL.to_owned(),
             label: None,
             window: None,
+            told: None,
         };
         let sent = now(hub.prompt(&ask)).unwrap();
         let [_, by] = &sent.prompt.by;
