@@ -53,25 +53,32 @@ local function purpose(goals)
   return nil
 end
 
---- How the model is asked.
+--- The text of a prompt, without the end of its last line.
+---@param name string
+---@return string
+local function text_of(name)
+  return (ep.prompt(name):gsub("%s+$", ""))
+end
+
+--- How the model is asked. What it heeds least is what stands farthest from its answer, so the
+--- headings stand last.
 ---@param job PromptJob
 ---@return Prompt
 function summarisation.prompt(job)
   local at = job.level or ageing.DETAILED
-  local texts, sections = { ep.prompt("level-" .. at), focus(job) }, nil
+  local texts = { text_of("level-" .. at), (focus(job):gsub("%s+$", "")) }
   texts[#texts + 1] = purpose(job.goals)
+  local asked = ep.prompt("request"):gsub("{max_tokens}", tostring(room(job)))
+  local sections = nil
   if classes.of(job).strategy == "structured" and at ~= ageing.MERGED then
-    local headings = ep.prompt("sections")
-    texts[#texts + 1] = headings
+    local headings = text_of("sections")
+    asked = asked .. "\n" .. headings
     sections = ep.re.all("(?m)^## .+$", headings)
-  end
-  for place, text in ipairs(texts) do
-    texts[place] = text:gsub("%s+$", "")
   end
   return {
     style = "separate",
     system = table.concat(texts, "\n\n"),
-    user = (ep.prompt("request"):gsub("{max_tokens}", tostring(room(job)))),
+    user = asked,
     max_tokens = job.max_tokens,
     sections = sections,
   }

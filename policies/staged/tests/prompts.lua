@@ -119,7 +119,7 @@ return {
     local large = { model = { size = 32768, limit = 27852 } }
     local asked = ask(t, 1, nil, large)
     t.eq(asked.sections, { "## Decisions", "## State", "## Files", "## Next steps" })
-    has(t, asked.system, { "## decisions" })
+    has(t, asked.user, { "## decisions" })
     t.eq(ask(t, 1).sections, nil)
     t.eq(ask(t, 0, nil, large).sections, nil)
     large.options = { class_strategy = false }
