@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use epitome::types::hook::{Order, Orders, Summarize};
+use epitome::types::{Event, Happened};
 use epitome::{
-    Builder, Compressions, Compressor, Config, Heard, Memory, Model, ModelAsk, ModelError, Profile,
-    Prompt, Sources, Window,
+    Answer, Builder, Compressions, Compressor, Config, Heard, Job, Memory, Model, ModelAsk,
+    ModelError, Opinion, Profile, Prompt, Rest, Sources, Window,
 };
 use epitome_upstream::Upstream;
 use tokio::runtime::Handle;
@@ -16,6 +18,7 @@ use tokio::task::yield_now;
 
 use crate::dialogue;
 use crate::model::asks;
+use crate::plan::places;
 use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text};
 
 const WRITTEN: &str = "All was said by a model.";
@@ -347,4 +350,50 @@ async fn nothing_is_asked_while_an_answer_is_under_way() {
         }
     }
     panic!("no model was asked");
+}
+
+#[tokio::test]
+async fn what_the_provider_has_forgotten_is_said_in_the_words_of_the_model() {
+    let model = Slow::new(Does::Write);
+    let time = Arc::new(Mutex::new("2026-01-02T03:04:05Z"));
+    let clock = Arc::clone(&time);
+    let settings = settings(&model, false).clock(move || clock.lock().unwrap().to_string());
+    let mut talk = talk(settings, &Arc::default());
+    let first = talk.compressed();
+    is_asked(&model, 1).await;
+    model.go();
+    assert_eq!(told(&mut talk, READY).await.bytes, first.bytes);
+    *time.lock().unwrap() = "2026-01-02T03:09:06Z";
+    let later = talk.prompt();
+    assert!(text(&later).contains(WRITTEN), "{:?}", later.events);
+}
+
+/// Sums up the first messages with the first compression, and further ones with the next.
+fn in_steps(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    let Job::Plan(job) = job else { return Ok(None) };
+    let entries = if job.common.compressions == 0 { places(2, 9) } else { places(10, 19) };
+    let order = Order::Summarize(Summarize { entries, target: 60, level: None });
+    Ok(Some(Answer::Plan(Orders { ops: vec![order], ..Orders::default() })))
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_stays_gets_its_words_with_the_next_compression() {
+    let model = Slow::new(Does::Write);
+    let steps = settings(&model, false).policy(By("steps", in_steps));
+    let mut talk = talk(steps, &Arc::default());
+    let first = talk.compressed();
+    is_asked(&model, 1).await;
+    model.go();
+    assert_eq!(told(&mut talk, READY).await.bytes, first.bytes);
+    let second = talk.compressed();
+    let said = text(&second);
+    assert_eq!((said.matches(WRITTEN).count(), errors(&second)), (1, vec![]));
+    let aged = |event: &Event| match &event.what {
+        Happened::CheckpointAged { levels, .. } => Some(*levels),
+        _ => None,
+    };
+    assert_eq!(second.events.iter().find_map(aged), Some([3, 3]));
+    // The new one is asked for, too.
+    is_asked(&model, 2).await;
+    assert_eq!(talk.session.info().unwrap().compressions, 2);
 }

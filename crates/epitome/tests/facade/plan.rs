@@ -17,7 +17,7 @@ fn ordered(ops: Vec<Order>) -> Option<Answer> {
     Some(Answer::Plan(Orders { ops, reason: Some("it was time".to_owned()), ..Orders::default() }))
 }
 
-fn places(from: u32, to: u32) -> Vec<Place> {
+pub(crate) fn places(from: u32, to: u32) -> Vec<Place> {
     (from..=to).map(Place).collect()
 }
 
