@@ -84,6 +84,39 @@ fn every_value_is_shown_with_its_source() {
     assert_eq!((&soft["value"], &soft["source"]), (&Value::from(0.7), &Value::from(SOFT.0)));
 }
 
+/// The table keeps to its width; what has no room in it is shown whole by its key.
+#[test]
+fn a_long_value_is_clipped_and_shown_whole_by_its_key() {
+    let place = place();
+    let cells = |line: &str| line.chars().count();
+    let widest = |columns: &str| {
+        let ran = run(&place, "config show", &[("COLUMNS", columns)]);
+        let widest = ran.text().lines().map(cells).max().unwrap();
+        assert!(ran.text().contains("options.default.summaries.ask"), "{}", ran.text());
+        widest
+    };
+    assert!(widest("100") <= 100 && widest("120") <= 120);
+    let table = run(&place, "config show options.default.summaries", &[("COLUMNS", "120")]);
+    assert_eq!((table.code, table.err.as_str()), (0, ""));
+    check("what_is_in_force_for_summaries", &shown(&place, table.text()));
+
+    let all = run(&place, "config show --json", &[]).json();
+    let values = all["values"].as_array().unwrap();
+    let of = |key: &str| values.iter().find(|one| one["key"] == key).unwrap();
+    let ask = "options.default.summaries.ask";
+    let whole = run(&place, &format!("config show {ask}"), &[]);
+    assert_eq!(whole.text().trim_end(), of(ask)["value"].as_str().unwrap().trim_end());
+    assert!(whole.text().lines().count() > 1, "it has several lines");
+    let soft = run(&place, "config show options.default.trigger.soft", &[SOFT]);
+    assert_eq!(soft.text(), "0.7\n");
+    let json = run(&place, &format!("config show {ask} --json"), &[]).json();
+    assert_eq!(json["values"], serde_json::json!([of(ask)]));
+
+    let wrong = run(&place, "config show options.default.summaries.aks", &[]);
+    assert_eq!((wrong.code, wrong.text()), (2, ""));
+    assert!(wrong.err.contains("did you mean `options.default.summaries.ask`?"), "{}", wrong.err);
+}
+
 #[test]
 fn the_file_of_the_readme_is_taken() {
     let blocks = README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());

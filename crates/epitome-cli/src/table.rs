@@ -1,7 +1,8 @@
 //! Tables that fit the terminal.
 //!
 //! Invariant: a row is one line of at most the terminal's width: where there is too little, columns
-//! of less use are left out first, then the flexible ones are clipped. On a pipe nothing is.
+//! of less use are left out first, then the flexible ones are clipped. On a pipe nothing is, unless
+//! the verb says so.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,7 +12,7 @@ use terminal_size::{Width, terminal_size_of};
 use crate::text::{clipped, width};
 
 /// Between two columns.
-const GAP: usize = 2;
+pub(crate) const GAP: usize = 2;
 
 /// A column.
 #[derive(Clone, Copy)]
@@ -61,6 +62,11 @@ impl<'c> Table<'c> {
     /// A table as wide as standard output.
     pub(crate) fn new(columns: &'c [Column]) -> Self {
         Self { columns, indent: 0, most: output_width(), shown: None, measured: None }
+    }
+
+    /// A table of so many cells, whatever takes it.
+    pub(crate) fn within(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// Stands so many cells to the right.

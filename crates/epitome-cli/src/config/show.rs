@@ -1,27 +1,43 @@
 //! `epitome config show`: every value that is in force, and where it is from.
 //!
-//! Invariant: nothing is left out; what is not listed is not set by anybody.
+//! Invariant: nothing is left out; what is not listed is not set by anybody. A value that has no room
+//! in the table is shown whole where it is asked for by its key.
 
 use std::borrow::Cow;
+use std::env;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught};
+use epitome::{
+    Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught, nearest,
+};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::fault::Fault;
+use crate::figure::middle;
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal::{self, store_path};
+use crate::screen;
 use crate::settings::{self, ProfileFlags};
-use crate::table::{Column, Table, left};
-use crate::text::{grouped, plain};
+use crate::table::{Column, GAP, Table, left, output_width};
+use crate::text::{clipped, grouped, plain, width, wrapped};
 
-const COLUMNS: [Column; 3] = [left("key"), left("value").least(12), left("source").least(10)];
+const COLUMNS: [Column; 3] =
+    [left("key"), left("value").least(VALUE), left("source").least(SOURCE)];
+/// The cells that a value and a source may be clipped to.
+const VALUE: usize = 12;
+const SOURCE: usize = 10;
+/// Where what is said of the whole stands, behind its names.
+const INDENT: usize = 9;
 
 /// Shows every value that is in force for a profile, and where it is from
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome config show --profile default")]
+#[command(after_help = "Example:\n  epitome config show options.default.summaries.ask")]
 pub(crate) struct Args {
+    /// Shows the value of this key whole, or those of the keys that begin with it
+    key: Option<String>,
     #[command(flatten)]
     profile: ProfileFlags,
     #[command(flatten)]
@@ -107,6 +123,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     })?;
     let profile = config.chosen()?;
     let store = store_path(args.store.as_deref(), &config).ok();
+    let values = chosen(config.values(profile.name())?, args.key.as_deref())?;
+    if let (Some(key), false) = (&args.key, args.json) {
+        return alone(key, &values);
+    }
     let shown = Shown {
         profile: profile.name(),
         inherits: config.inherited(profile.name())?,
@@ -116,15 +136,78 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         files: config.files(),
         limits: limits(&profile),
         learned: store.map(|path| journal::lessons(&path, &profile)).unwrap_or_default(),
-        values: config.values(profile.name())?,
+        values,
     };
     if args.json { journal::json(&shown) } else { words(&config, &shown) }
 }
 
+/// The values that were asked for.
+fn chosen(values: Vec<Effective>, key: Option<&str>) -> Result<Vec<Effective>, Fault> {
+    let Some(key) = key.map(|key| key.trim_end_matches('.')) else { return Ok(values) };
+    let is_below = |one: &str| one.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+    let is_meant = |one: &&Effective| one.key == key || is_below(&one.key);
+    let found: Vec<_> = values.iter().filter(is_meant).cloned().collect();
+    if found.is_empty() {
+        let meant = nearest(key, values.iter().map(|one| &*one.key));
+        let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
+        let what =
+            format!("nothing is in force under `{key}`; {meant}`config show` lists all keys");
+        return Err(Fault::usage(what));
+    }
+    Ok(found)
+}
+
+/// One value whole, as it is; of several the table.
+fn alone(key: &str, values: &[Effective]) -> Result<(), Fault> {
+    files::to_stdout(|out| match values {
+        [one] if one.key == key => match &one.value {
+            Value::String(text) => {
+                text.lines().try_for_each(|line| writeln!(out, "{}", plain(line)))
+            }
+            other => writeln!(out, "{other}"),
+        },
+        several => table(out, several),
+    })
+}
+
+/// The values as a table, one line each.
+fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
+    let most = Some(output_width()).filter(|most| *most != usize::MAX).unwrap_or(screen::COLUMNS);
+    let (folder, home) = (env::current_dir().ok(), env::var_os("HOME").map(PathBuf::from));
+    let near = |source: &str| {
+        let below = |folder: &Option<PathBuf>| below(source, folder.as_deref()?);
+        let from_home = || below(&home).map(|rest| format!("~/{rest}"));
+        let from_here = below(&folder).map(str::to_owned);
+        plain(&from_here.or_else(from_home).unwrap_or_else(|| source.to_owned()))
+    };
+    let row = |one: &Effective| vec![one.key.clone(), on_a_line(&one.value), near(&one.source)];
+    let mut rows: Vec<_> = values.iter().map(row).collect();
+    // Long values make room before sources do, and sources in their middle: the line stands last.
+    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default();
+    let room = most.saturating_sub(widest(0) + 2 * GAP);
+    let value = room.saturating_sub(widest(2)).max(room / 2).max(VALUE);
+    for row in &mut rows {
+        row[1] = clipped(&row[1], value);
+        row[2] = middle(&row[2], room.saturating_sub(value).max(SOURCE));
+    }
+    Table::new(&COLUMNS).within(most).print(out, &rows)
+}
+
+/// The rest of a source in this folder.
+fn below<'s>(source: &'s str, folder: &Path) -> Option<&'s str> {
+    source.strip_prefix(folder.to_str()?)?.strip_prefix('/')
+}
+
+/// A value on a line; of a text in several lines the first.
+fn on_a_line(value: &Value) -> String {
+    let lines = value.as_str().and_then(|text| text.trim_start().split_once('\n'));
+    match lines {
+        Some((first, _)) => plain(&format!("{} …", Value::from(first.trim_end()))),
+        None => plain(&value.to_string()),
+    }
+}
+
 fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
-    let row =
-        |one: &Effective| vec![one.key.clone(), plain(&one.value.to_string()), plain(&one.source)];
-    let rows: Vec<_> = shown.values.iter().map(row).collect();
     files::to_stdout(|out| {
         let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
         writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
@@ -145,16 +228,18 @@ fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
             all => all.iter().map(limit).collect::<Vec<_>>().join(", "),
         };
         let source = shown.limits.first().map(|one| one.known.source.to_string());
-        writeln!(out, "limit    {limits} tokens, {}", source.unwrap_or_default())?;
+        let line = format!("limit    {limits} tokens, {}", source.unwrap_or_default());
+        writeln!(out, "{}", wrapped(&line, output_width(), INDENT))?;
         for taught in &shown.learned {
             let Some((limit, source)) = journal::said(taught) else { continue };
             let model = plain(taught.model.as_deref().unwrap_or("any model"));
             let what = format!("{} tokens, {source} ({})", grouped(limit), taught.format);
-            writeln!(out, "         {model}: {what}")?;
+            let line = format!("{}{model}: {what}", " ".repeat(INDENT));
+            writeln!(out, "{}", wrapped(&line, output_width(), INDENT + 2))?;
         }
         let files: Vec<_> = config.files().iter().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
         writeln!(out, "files    {files}\n")?;
-        Table::new(&COLUMNS).print(out, &rows)
+        table(out, &shown.values)
     })
 }
