@@ -17,7 +17,10 @@ use crate::session::Clock;
 use crate::writer::Patience;
 
 /// How often a hook may have a model asked before it answers.
-const ASKS: usize = 2;
+pub(crate) const ASKS: usize = 2;
+
+/// What is said to a policy that asks more often.
+pub(crate) const TWICE: &str = "a model is asked twice at most; answer now";
 
 /// Whoever decides about a conversation.
 #[derive(Clone)]
@@ -49,7 +52,7 @@ impl Council {
                 Ok(opinion) => return opinion,
                 Err(Halt::Ask(ask)) if asked < ASKS => ask,
                 Err(Halt::Ask(ask)) => {
-                    self.note::<J>(&ask.id, "a model is asked twice at most; answer now");
+                    self.note::<J>(&ask.id, TWICE);
                     return None;
                 }
                 Err(Halt::Error(error)) => {
@@ -69,8 +72,24 @@ impl Council {
         }
     }
 
+    /// What the chain answers to a job, or the question that it has first.
+    pub(crate) fn ask_at_once<J: Asked, T>(
+        &self,
+        job: &J,
+        hook: impl Fn(&Rest<'_>, &J) -> Opinion<T>,
+    ) -> Result<Option<T>, Box<ModelAsk>> {
+        match hook(&self.chain.ask(), job) {
+            Ok(opinion) => Ok(opinion),
+            Err(Halt::Ask(ask)) => Err(ask),
+            Err(Halt::Error(error)) => {
+                self.chain.note(error);
+                Ok(None)
+            }
+        }
+    }
+
     /// What the first model says that has an answer; who has none is told of.
-    async fn reply<J: Asked>(&self, mut ask: ModelAsk) -> Result<String, String> {
+    pub(crate) async fn reply<J: Asked>(&self, mut ask: ModelAsk) -> Result<String, String> {
         let patience = Patience::new(&self.clock, self.within);
         let mut why = "there is no model to ask; grant one, or decide without".to_owned();
         let mut models = self.models.0.iter();
@@ -126,7 +145,12 @@ impl Council {
     }
 
     fn note<J: Asked>(&self, id: &str, what: &str) {
-        let (policy, what) = (self.asking::<J>(), format!("it asks `{id}`: {what}"));
+        self.unanswered::<J>(self.asking::<J>(), id, what);
+    }
+
+    /// A question of a policy is not answered, and nobody decides.
+    pub(crate) fn unanswered<J: Asked>(&self, policy: String, id: &str, what: &str) {
+        let what = format!("it asks `{id}`: {what}");
         self.chain.note(PolicyError { policy, hook: J::HOOK, what });
     }
 }

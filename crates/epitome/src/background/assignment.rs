@@ -103,7 +103,7 @@ impl Assignment {
         stream::iter(all).buffer_unordered(self.terms.at_once.max(1)).collect::<Vec<_>>().await;
         let errors = self.council.chain.take_errors().into_iter();
         let errors = errors.map(|error| Happened::PolicyError { cause: error.to_string() });
-        locked(desk).told.extend(errors);
+        locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));
     }
 
     /// Asks one model after the other, until one writes what is taken.

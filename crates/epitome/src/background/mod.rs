@@ -1,11 +1,14 @@
-//! Summaries that models write while a conversation goes on.
+//! What models are asked while a conversation goes on: summaries, and what policies ask of new
+//! messages.
 //!
 //! Invariant: no prompt waits for what is done here, and nothing done here changes a prompt: it
-//! leaves candidates, which a compression may find. A conversation has one task at most, which ends
-//! in the time that there is for models, and with its session. Called by live sessions.
+//! leaves candidates, which a compression may find, and replies. A conversation has one task for
+//! either at most, which ends in the time that there is for models, and with its session. Called by
+//! live sessions.
 
 mod assignment;
 mod candidates;
+mod questions;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,6 +21,7 @@ use tokio::time::timeout;
 
 pub(crate) use assignment::{Assignment, Errand};
 pub(crate) use candidates::{Candidate, Key, Worded, worded};
+pub(crate) use questions::{Inquiry, Question};
 
 /// What is done for one conversation.
 pub(crate) struct Background {
@@ -26,6 +30,9 @@ pub(crate) struct Background {
     task: Option<Task>,
     /// What the task will be once the model has answered what it is asked first.
     waiting: Option<Assignment>,
+    /// The task that puts questions, and those that wait for it.
+    asking: Option<AbortHandle>,
+    open: Option<Inquiry>,
     /// Whether it waits for that.
     holds: bool,
     /// What was told and not heard yet.
@@ -45,6 +52,8 @@ struct Desk {
     /// What models were asked for in vain.
     vain: Vec<Key>,
     told: Vec<Happened>,
+    /// Questions with their replies, or with the reason why there is none.
+    answered: Vec<(Question, Option<String>)>,
 }
 
 /// The one task.
@@ -73,6 +82,7 @@ pub(crate) struct Draft {
 impl Drop for Background {
     fn drop(&mut self) {
         self.stop();
+        self.asking.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -84,6 +94,8 @@ impl Background {
             desk: Arc::default(),
             task: None,
             waiting: None,
+            asking: None,
+            open: None,
             holds: false,
             told: Vec::new(),
             draft: None,
@@ -147,6 +159,30 @@ impl Background {
         self.holds = holds;
         if let Some(assignment) = self.waiting.take_if(|_| !holds) {
             self.start(assignment);
+        }
+        self.inquire();
+    }
+
+    /// Puts questions, once those before them are answered.
+    pub(crate) fn wonder(&mut self, inquiry: Inquiry) {
+        let before = self.open.take().map(|open| open.questions).unwrap_or_default();
+        let Inquiry { council, questions } = inquiry;
+        self.open = Some(Inquiry { council, questions: before }.with(questions));
+        self.inquire();
+    }
+
+    /// The questions that were answered, or could not be.
+    pub(crate) fn answered(&mut self) -> Vec<(Question, Option<String>)> {
+        self.inquire();
+        std::mem::take(&mut locked(&self.desk).answered)
+    }
+
+    fn inquire(&mut self) {
+        let is_asking = self.asking.as_ref().is_some_and(|task| !task.is_finished());
+        if let Some(inquiry) = self.open.take_if(|_| !is_asking && !self.holds) {
+            let desk = Arc::clone(&self.desk);
+            let work = async move { inquiry.ask(&desk).await };
+            self.asking = Some(self.runtime.spawn(work).abort_handle());
         }
     }
 

@@ -18,7 +18,7 @@ use super::due::{Due, Work};
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::state::State;
-use crate::background::{Assignment, Background, Draft, Errand, Worded, worded};
+use crate::background::{Assignment, Background, Draft, Errand, Inquiry, Worded, worded};
 use crate::council::Council;
 use crate::planning::{Planning, shaped};
 
@@ -45,6 +45,24 @@ impl Session {
     /// Has models write nothing while the model of the conversation answers, or go on.
     pub(crate) fn hold(&mut self, holds: bool) {
         self.background.iter_mut().for_each(|background| background.hold(holds));
+    }
+
+    /// Takes what models answered of what policies asked about messages.
+    pub(super) fn take_answers(&mut self, state: &mut State) {
+        let answered = self.background.as_mut().map(Background::answered);
+        state.answered = answered.unwrap_or_default();
+    }
+
+    /// Puts what policies ask about messages to the models.
+    pub(super) fn wonder(&mut self, brief: &Brief, state: &mut State) {
+        let questions = mem::take(&mut state.asking);
+        if questions.is_empty() {
+            return;
+        }
+        let council = self.beside(&brief.council);
+        if let (Some(background), Some(council)) = (&mut self.background, council) {
+            background.wonder(Inquiry { council, questions });
+        }
     }
 
     /// Whether models write in the background, so that no plan waits for them.

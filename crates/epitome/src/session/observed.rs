@@ -5,7 +5,9 @@
 //! the prompt with the next request at the earliest. Called by the turn.
 
 use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
-use epitome_types::{Act, Body, By, Call, Entry, Goals, Happened, Mark, Speaker};
+use epitome_types::{
+    Act, Body, By, Call, Entry, EntryId, EntryKey, Goals, Happened, Mark, Speaker,
+};
 
 use super::Session;
 use super::acts::Doing;
@@ -15,6 +17,8 @@ use super::ground::Ground;
 use super::state::State;
 use super::tally::intent;
 use crate::Error;
+use crate::background::Question;
+use crate::council::{ASKS, TWICE};
 use crate::facts::speaker;
 
 impl Session {
@@ -30,6 +34,23 @@ impl Session {
         let mut pins = std::mem::take(&mut state.to_pin);
         let new = ground.tail.from(ground.incoming.sent);
         let mut typed = ground.typed_before(ground.incoming.sent)?;
+        for (question, why) in std::mem::take(&mut state.answered) {
+            let keys = &ground.incoming.keys;
+            let Some(place) = keys.iter().rposition(|key| *key == question.key) else { continue };
+            if let Some(why) = why {
+                question.give_up(&brief.council, &why);
+                continue;
+            }
+            let of = (question.key, question.asked);
+            let seen = self.seen_at_once(of, &question.job(), brief, state);
+            let policy = brief.council.chain.winner("observe").unwrap_or_default();
+            if let Some(seen) = seen {
+                if seen.pin == Some(true) {
+                    pins.push((EntryId(place as u32), policy.clone()));
+                }
+                self.take_up(seen, policy, ground, state, events)?;
+            }
+        }
         for entry in new {
             let goals = state.acts.as_ref().map(|acts| &acts.goals);
             let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
@@ -43,11 +64,17 @@ impl Session {
                 since_epoch: ground.since_epoch(),
                 text: &text,
             };
-            let seen = brief.council.ask(&mut job, |rest, job| rest.observe(job)).await;
+            let place = ground.tail.place(entry.id);
+            let seen = match self.defers() {
+                false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
+                true => {
+                    self.seen_at_once((ground.incoming.keys[place.index()], 0), &job, brief, state)
+                }
+            };
             let policy = brief.council.chain.winner("observe").unwrap_or_default();
             if let Some(seen) = seen {
                 if seen.pin == Some(true) {
-                    pins.push((ground.tail.place(entry.id), policy.clone()));
+                    pins.push((place, policy.clone()));
                 }
                 self.take_up(seen, policy, ground, state, events)?;
             }
@@ -71,6 +98,29 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// What the policies say of a message without being kept waiting: what they ask a model is put
+    /// to it in the background, and they look at the message once more.
+    fn seen_at_once(
+        &self,
+        (key, asked): (EntryKey, usize),
+        job: &ObserveJob<'_>,
+        brief: &Brief,
+        state: &mut State,
+    ) -> Option<Observe> {
+        match brief.council.ask_at_once(job, |rest, job| rest.observe(job)) {
+            Ok(seen) => seen,
+            Err(ask) => {
+                let policy = brief.council.chain.winner("observe").unwrap_or_default();
+                let question = Question::new(policy, key, job, (ask, asked + 1));
+                match asked < ASKS {
+                    true => state.asking.push(question),
+                    false => question.give_up(&brief.council, TWICE),
+                }
+                None
+            }
+        }
     }
 
     /// Does what a policy wants about a new message, beside pinning it.

@@ -17,6 +17,7 @@ use super::acts::{Acts, Doing};
 use super::export::Aside;
 use super::memory::Memory;
 use super::system::Made;
+use crate::background::Question;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,9 @@ pub(crate) struct State {
     pub(crate) drafted: Option<Made>,
     /// What this request does.
     pub(crate) doing: Vec<Doing>,
+    /// What policies ask models about messages, and what was answered of what they asked before.
+    pub(crate) asking: Vec<Question>,
+    pub(crate) answered: Vec<(Question, Option<String>)>,
     /// What the plan of this request does beside changing the prompt.
     pub(crate) aside: Aside,
 }

@@ -226,7 +226,9 @@ impl Session {
         }
         self.hand_over(&ground, whole.as_ref(), aside, &mut events)?;
         state.memory = Some(remembered);
+        self.take_answers(&mut state);
         self.observe(&ground, &brief, &mut state, &mut events).await?;
+        self.wonder(&brief, &mut state);
         self.enact(&mut state, name, at)?;
         let [_, size] = ground.size();
         events.warn(&brief.held, live.limit, size);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::types::hook::{Order, Orders, Summarize};
+use epitome::types::hook::{Observe, Order, Orders, Summarize};
 use epitome::types::{Event, Happened};
 use epitome::{
-    Answer, Builder, Compressions, Compressor, Config, Heard, Job, Memory, Model, ModelAsk,
+    Answer, Builder, Compressions, Compressor, Config, Halt, Heard, Job, Memory, Model, ModelAsk,
     ModelError, Opinion, Profile, Prompt, Rest, Sources, Window,
 };
 use epitome_upstream::Upstream;
@@ -396,4 +396,78 @@ async fn a_checkpoint_that_stays_gets_its_words_with_the_next_compression() {
     // The new one is asked for, too.
     is_asked(&model, 2).await;
     assert_eq!(talk.session.info().unwrap().compressions, 2);
+}
+
+/// Warns of a question that a person asks with what a model says of it.
+fn wondering(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    let Job::Observe(job) = job else { return Ok(None) };
+    if !job.text.ends_with('?') {
+        return Ok(None);
+    }
+    match job.common.replies.get("about") {
+        Some(reply) if !job.text.contains("again") => {
+            let warn = Some(format!("{}: {reply}", job.text));
+            Ok(Some(Answer::Observe(Observe { warn, ..Observe::default() })))
+        }
+        _ => {
+            let (id, user) = ("about".to_owned(), job.text.to_owned());
+            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
+        }
+    }
+}
+
+fn wonders(model: &Slow) -> Talk {
+    let builder = builder(2000).llm(model.clone()).policy(By("wonders", wondering));
+    Talk::new(builder.background(Handle::current()))
+}
+
+#[tokio::test]
+async fn no_prompt_waits_for_what_policies_ask_of_a_message() {
+    let model = Slow::new(Does::Write);
+    let mut talk = wonders(&model);
+    talk.say("user", "Who was it?");
+    assert!(talk.prompt().events.is_empty());
+    is_asked(&model, 1).await;
+    // What is asked meanwhile waits for that.
+    talk.say("assistant", "Nobody.");
+    talk.say("user", "And why?");
+    assert!(talk.prompt().events.is_empty());
+    for _ in 0..10 {
+        yield_now().await;
+    }
+    assert_eq!(model.asked(), 1);
+    model.go();
+    model.go();
+    let warned = |prompt: &Prompt| match &prompt.events[..] {
+        [Event { what: Happened::PolicyWarning { text, .. }, .. }] => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = told(&mut talk, "policy-warning").await;
+    assert_eq!(warned(&first), format!("Who was it?: {WRITTEN}"));
+    let second = told(&mut talk, "policy-warning").await;
+    assert_eq!(warned(&second), format!("And why?: {WRITTEN}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_a_model_that_hangs_is_told() {
+    let model = Slow::new(Does::Write);
+    let mut talk = wonders(&model);
+    talk.say("user", "Who was it?");
+    assert!(talk.prompt().events.is_empty());
+    is_asked(&model, 1).await;
+    tokio::time::sleep(Duration::from_secs(121)).await;
+    let late = told(&mut talk, "policy-error").await;
+    assert_eq!(errors(&late), ["wonders: `observe`: it asks `about`: no answer within 120 s"]);
+    assert_eq!(model.dropped(), 1);
+}
+
+#[tokio::test]
+async fn a_policy_asks_twice_at_most() {
+    let model = Slow::new(Does::Write);
+    (0..9).for_each(|_| model.go());
+    let mut talk = wonders(&model);
+    talk.say("user", "Who was it again?");
+    let given_up = told(&mut talk, "policy-error").await;
+    let why = "wonders: `observe`: it asks `about`: a model is asked twice at most; answer now";
+    assert_eq!((errors(&given_up), model.asked()), (vec![why.to_owned()], 2));
 }
