@@ -224,6 +224,22 @@ fn another_model_goes_on_with_the_conversation() {
     assert_eq!(prompts[1]["messages"][0], prompts[0]["messages"][0]);
 }
 
+/// "Summaries are written by the model that talks unless the profile names another" (SPEC 3.3).
+#[test]
+fn in_ollm_the_model_that_talks_writes_the_summaries() {
+    let lines: String = (0..60).map(told).collect();
+    let summaries = |flags: &str| {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let args = format!("--limit 1500 --profile ollm --session s {flags}");
+        let ran = chat(&Place::new(), &model(APIS[1], &upstream), &args, &lines);
+        assert_eq!((ran.code, answers(&ran).len()), (0, 60), "{}", ran.err);
+        let prompts = upstream.prompts().into_iter();
+        prompts.filter(|one| one.body.to_string().contains("Sum up this part")).count()
+    };
+    assert!(summaries("") > 0);
+    assert_eq!(summaries("--summarizer extractive"), 0);
+}
+
 #[test]
 fn a_cassette_plays_what_was_recorded_and_nothing_else() {
     let upstream = Upstream::start(answering("Noted.")).unwrap();

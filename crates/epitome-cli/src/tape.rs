@@ -34,7 +34,7 @@ impl TapeFlags {
         let profile = settings::permitted(profile)?;
         if profile.names_models() {
             let tape = Tape::new(self)?;
-            return Ok((tape.connected(profile)?, Some(tape)));
+            return Ok((tape.connected(profile, None)?, Some(tape)));
         }
         let flag = [("--record", &self.record), ("--cassette", &self.cassette)];
         match flag.into_iter().find(|(_, path)| path.is_some()) {
@@ -107,9 +107,14 @@ impl Tape {
         Ok(Client::new(endpoint, self.transport()))
     }
 
-    /// A profile with the models that it names ready to be asked.
-    pub(crate) fn connected(&self, profile: Profile) -> Result<Profile, Fault> {
-        profile.connected(self.transport(), |name| self.var(name)).map_err(Fault::usage)
+    /// A profile with the models that it names ready to be asked, and the one that is talked with.
+    pub(crate) fn connected(
+        &self,
+        profile: Profile,
+        talking: Option<&Client>,
+    ) -> Result<Profile, Fault> {
+        let (transport, var) = (self.transport(), |name: &str| self.var(name));
+        profile.connected_with(talking, transport, var).map_err(Fault::usage)
     }
 
     /// Writes down what was said so far, where that is wanted.

@@ -31,7 +31,7 @@ impl Chat {
         let tape = Tape::new(&args.tape)?;
         let client = tape.client(args.spec.clone())?;
         let system = args.system.as_deref().map(system).transpose()?;
-        let profile = tape.connected(settings::permitted(config.chosen()?)?)?;
+        let profile = tape.connected(settings::permitted(config.chosen()?)?, Some(&client))?;
         let path = store_path(args.store.as_deref(), &config)?;
         let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
         let store = Arc::new(store);

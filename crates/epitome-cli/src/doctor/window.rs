@@ -45,7 +45,7 @@ pub(super) fn told(patient: &Patient) -> Vec<Finding> {
     let Ok(profile) = patient.config.chosen() else { return Vec::new() };
     let specs = profile.scribes().iter().filter_map(|scribe| match scribe {
         Scribe::Model(spec) => Some(spec.clone()),
-        Scribe::Extractive => None,
+        Scribe::Extractive | Scribe::Talking => None,
     });
     specs.map(told_of).collect()
 }

@@ -79,8 +79,9 @@ pub(crate) struct Table {
     pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
-    /// in any case. Policies may ask them, too. Said in one's own file, in variables and
-    /// flags; never in the file of a project.
+    /// in any case. `talking` is the model that a conversation is with, where Epitome talks with
+    /// it itself (`chat`), and nobody elsewhere; so it is in `ollm`. Policies may ask them, too.
+    /// Said in one's own file, in variables and flags; never in the file of a project.
     pub(crate) summarizers: Option<Vec<String>>,
     /// The mode that its policies are told of: `developer`, `planning`, whatever they know.
     pub(crate) mode: Option<String>,

@@ -70,6 +70,10 @@ pub(crate) use self::standalone::Standalone;
 /// What holds where nobody says anything, beside the options of the shipped profiles.
 const DEFAULTS: &str = "default_profile = \"default\"\ndurability = \"normal\"\n";
 
+/// What profiles of shipped policies say of themselves: in `ollm` the model that talks writes the
+/// summaries (SPEC 3.3).
+const BESIDE: &str = "[ollm]\nsummarizers = ['talking', 'extractive']\n";
+
 /// What the names of variables begin with that say something of a profile.
 const PROFILES: &str = "EPITOME_PROFILE__";
 
@@ -207,8 +211,13 @@ impl Config {
     /// The names of all profiles.
     pub fn profiles(&self) -> Vec<String> {
         let mut names = names(&self.layers);
+        // What is built in may say something of a policy, which makes it no profile of somebody's.
+        let is_built_in = |name: &str| SHIPPED.iter().any(|(shipped, _)| *shipped == name);
+        let is_said = |name: &str| self.layers[1..].iter().any(|it| it.profile(name).is_some());
+        names.retain(|name| is_built_in(name) || is_said(name));
         let policies = self.shelves.names().into_iter();
-        names.extend(policies.filter(|name| !self.is_said(name)));
+        let others: Vec<_> = policies.filter(|name| !names.contains(name)).collect();
+        names.extend(others);
         names
     }
 
@@ -307,7 +316,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
 /// What is built in: the shipped profiles, and the store in the user's data folder.
 fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
     let mut whole = Layer::built_in(&[DEFAULTS, proxy::DEFAULTS].concat())?;
-    let mut profiles = Dict::new();
+    let mut profiles = Layer::built_in(BESIDE)?.says;
     for (name, options) in SHIPPED {
         let mut options = Layer::built_in(options)?.says;
         let mut profile: Dict = plugins::built_in(&mut options).collect();

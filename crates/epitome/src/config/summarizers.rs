@@ -90,6 +90,20 @@ mod tests {
         check_refused("['llama']", "the model `llama` names no API");
     }
 
+    /// SPEC 3.3: "written by the model that talks unless the profile names another".
+    #[test]
+    fn in_ollm_the_model_that_talks_writes_them() {
+        let of = |text: &str| {
+            let config = Config::load(Sources::default().text(Path::new(PATH), text)).unwrap();
+            let profile = config.profile("ollm").unwrap();
+            assert_eq!(profile.names_models(), text.contains("ollama:"));
+            profile.scribes().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(""), "talking extractive");
+        assert_eq!(of("[profile.ollm]\nsummarizers = ['extractive']\n"), "extractive");
+        assert_eq!(of("[profile.ollm]\nsummarizers = ['ollama:l']\n"), "ollama:l");
+    }
+
     #[test]
     fn whom_conversations_go_to_is_the_users_own_affair() {
         let folder = tempfile::tempdir().unwrap();

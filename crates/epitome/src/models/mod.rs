@@ -16,14 +16,18 @@ use crate::profile::Profile;
 pub(crate) use table::Listed;
 pub use table::{ModelTable, ModelTableError, NotListed};
 
-/// The one who needs no model, as it is named.
+/// The one who needs no model, and the model that a conversation is with, as they are named.
 const EXTRACTIVE: &str = "extractive";
+const TALKING: &str = "talking";
 
 /// Who writes summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scribe {
     /// The extractor, which asks no model and cannot fail.
     Extractive,
+    /// The model that the conversation is with, where the host is the one who talks with it
+    /// (SPEC 3.3); nobody elsewhere.
+    Talking,
     /// A model.
     Model(ModelSpec),
 }
@@ -34,6 +38,7 @@ impl FromStr for Scribe {
     fn from_str(name: &str) -> Result<Self, SpecError> {
         match name {
             EXTRACTIVE => Ok(Self::Extractive),
+            TALKING => Ok(Self::Talking),
             _ => name.parse().map(Self::Model),
         }
     }
@@ -43,6 +48,7 @@ impl fmt::Display for Scribe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Extractive => f.write_str(EXTRACTIVE),
+            Self::Talking => f.write_str(TALKING),
             Self::Model(spec) => spec.fmt(f),
         }
     }
@@ -93,17 +99,35 @@ impl Profile {
     /// # }
     /// ```
     pub fn connected(
+        self,
+        transport: Arc<dyn Transport>,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, EndpointError> {
+        self.connected_with(None, transport, var)
+    }
+
+    /// The same in a host that talks with a model itself: it is the one that `talking` names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Profile::connected`].
+    pub fn connected_with(
         mut self,
+        talking: Option<&Client>,
         transport: Arc<dyn Transport>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
         let mut models: Vec<Arc<dyn Model>> = Vec::new();
         for scribe in &self.scribes {
-            if let Scribe::Model(spec) = scribe {
-                let endpoint = Endpoint::of(spec.clone(), &var)?;
-                let client = Client::new(endpoint, transport.clone());
-                models.push(Arc::new(client.signatures(self.signatures.clone())));
-            }
+            let client = match scribe {
+                Scribe::Extractive => None,
+                Scribe::Talking => talking.cloned(),
+                Scribe::Model(spec) => {
+                    Some(Client::new(Endpoint::of(spec.clone(), &var)?, transport.clone()))
+                }
+            };
+            let client = client.map(|client| client.signatures(self.signatures.clone()));
+            models.extend(client.map(|client| Arc::new(client) as Arc<dyn Model>));
         }
         self.models = Models(models);
         Ok(self)
@@ -114,8 +138,8 @@ impl Profile {
         &self.models.0
     }
 
-    /// Whether it names a model.
+    /// Whether it names a model by itself.
     pub fn names_models(&self) -> bool {
-        self.scribes.iter().any(|scribe| *scribe != Scribe::Extractive)
+        self.scribes.iter().any(|scribe| matches!(scribe, Scribe::Model(_)))
     }
 }
