@@ -7,8 +7,6 @@ use epitome_kernel::{Gauge, Measure};
 use epitome_plan::Texts;
 use epitome_types::{Chain, Checkpoint, EntryKey, Happened, Level, Op, Plan};
 
-use super::Background;
-
 /// What a summary stands for, and the room that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
@@ -62,10 +60,10 @@ impl Key {
     }
 }
 
-/// A plan with all that models wrote in the background for its checkpoints.
+/// A plan with all that models wrote in the background for its checkpoints; `find` looks it up.
 pub(crate) fn worded(
     mut plan: Plan,
-    background: &Background,
+    find: impl Fn(&Key) -> Option<Candidate>,
     texts: &Texts,
     gauge: &Gauge<'_>,
     keys: &[EntryKey],
@@ -73,7 +71,7 @@ pub(crate) fn worded(
     let mut used = Vec::new();
     for op in &mut plan.ops {
         let Op::Summarize(one) = op else { continue };
-        let found = Key::of(one, texts, gauge, keys).and_then(|key| background.find(&key));
+        let found = Key::of(one, texts, gauge, keys).and_then(|key| find(&key));
         let (Some(candidate), Some((label, _))) = (found, texts.parted(one)) else { continue };
         let text = format!("{label}{}", candidate.text.trim());
         let (before, after) = (gauge.message(&one.text), gauge.message(&text));
@@ -114,5 +112,97 @@ impl Worded {
     /// How far a plan can be relied on: as far as the least of what models wrote of it.
     pub(crate) fn confidence(&self) -> Option<f64> {
         self.used.iter().filter_map(|(one, _)| one.confidence).reduce(f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::Counter;
+    use epitome_testkit::FixedCounter;
+    use epitome_types::{ContentId, EntryId, Stand, Unit};
+
+    use super::*;
+
+    const KEYS: [EntryKey; 3] = [EntryKey([0; 16]), EntryKey([1; 16]), EntryKey([2; 16])];
+
+    fn texts() -> Texts {
+        Texts {
+            label: "[{messages} messages]".to_owned(),
+            label_short: "[short]".to_owned(),
+            label_share: 1.0,
+            marker: String::new(),
+            stub: String::new(),
+            line_chars: 80,
+        }
+    }
+
+    fn extract(text: &str) -> Checkpoint {
+        Checkpoint {
+            id: ContentId([7; 16]),
+            covers: vec![EntryId(0), EntryId(2)],
+            text: text.to_owned(),
+            level: Level::Detailed,
+            stand: Stand::default(),
+            model: None,
+        }
+    }
+
+    fn key(one: &Checkpoint) -> Option<Key> {
+        let counter: &dyn Counter = &FixedCounter::Words;
+        Key::of(one, &texts(), &Gauge { counter, unit: Unit::Tokens }, &KEYS)
+    }
+
+    /// What a checkpoint says once a model wrote this for another one.
+    #[track_caller]
+    fn check(one: &Checkpoint, wanted: &Checkpoint, written: &str, expected: Option<&str>) {
+        let (text, model) = (written.to_owned(), "m".to_owned());
+        let candidate = Candidate { text, model, confidence: Some(0.5) };
+        let find = |key: &Key| (Some(*key) == self::key(wanted)).then(|| candidate.clone());
+        let plan = Plan { ops: vec![Op::Summarize(one.clone())], reason: String::new() };
+        let counter: &dyn Counter = &FixedCounter::Words;
+        let gauge = Gauge { counter, unit: Unit::Tokens };
+        let worded = worded(plan, find, &texts(), &gauge, &KEYS);
+        let [Op::Summarize(now)] = &worded.plan.ops[..] else { panic!("{:?}", worded.plan) };
+        assert_eq!(
+            (&*now.text, now.model.as_deref()),
+            match expected {
+                Some(text) => (text, Some("m")),
+                None => (&*one.text, one.model.as_deref()),
+            }
+        );
+        let used = worded.confidence();
+        assert_eq!(used, expected.map(|_| 0.5));
+    }
+
+    #[test]
+    fn a_model_words_what_it_was_asked_for() {
+        let one = extract("[2 messages]\none two three");
+        check(&one, &one, " said by it \n", Some("[2 messages]\nsaid by it"));
+        let short = extract("[short]\none two three");
+        check(&short, &short, "said", Some("[short]\nsaid"));
+    }
+
+    #[test]
+    fn what_is_larger_is_not_taken() {
+        let one = extract("[2 messages]\none two three");
+        check(&one, &one, "said by it too", None);
+    }
+
+    #[test]
+    fn other_messages_levels_and_rooms_have_words_of_their_own() {
+        let one = extract("[2 messages]\none two three");
+        let covers = vec![EntryId(0), EntryId(1)];
+        check(&one, &Checkpoint { covers, ..one.clone() }, "said", None);
+        check(&one, &Checkpoint { level: Level::Compact, ..one.clone() }, "said", None);
+        check(&one, &extract("[2 messages]\none two"), "said", None);
+    }
+
+    #[test]
+    fn only_an_extract_that_is_known_by_its_label_is_wanted() {
+        let one = extract("[2 messages]\none two three");
+        assert!(key(&one).is_some());
+        assert_eq!(key(&Checkpoint { model: Some("m".to_owned()), ..one.clone() }), None);
+        assert_eq!(key(&extract("[3 messages]\none two three")), None);
+        assert_eq!(key(&Checkpoint { covers: vec![EntryId(9)], ..one }), None);
     }
 }

@@ -18,7 +18,7 @@ use super::due::{Due, Work};
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::state::State;
-use crate::background::{Assignment, Background, Draft, Errand, Inquiry, Worded, worded};
+use crate::background::{Assignment, Background, Draft, Errand, Inquiry, Key, Worded, worded};
 use crate::council::Council;
 use crate::planning::{Planning, shaped};
 
@@ -227,7 +227,8 @@ impl Session {
         let gauge = ground.tail.tokens.gauge();
         match &self.background {
             Some(background) => {
-                worded(plan, background, &options.texts, gauge, &ground.incoming.keys)
+                let find = |key: &Key| background.find(key);
+                worded(plan, find, &options.texts, gauge, &ground.incoming.keys)
             }
             None => Worded { plan, used: Vec::new() },
         }
