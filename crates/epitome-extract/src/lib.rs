@@ -4,6 +4,7 @@
 //! entries it stands for. The kernel asks it through the same port as a model.
 
 mod brief;
+mod demands;
 mod directive;
 mod facts;
 mod keys;
@@ -24,6 +25,7 @@ mod unit;
 mod weigh;
 mod words;
 
+pub use demands::{Demand, demands};
 pub use facts::Facts;
 pub use ledger::Ledger;
 pub use must_keep::must_keep;

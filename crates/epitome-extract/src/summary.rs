@@ -268,13 +268,16 @@ fn candidates<'a>(
     let mut pieces = vec![0u32; job.entries.len()];
     units.iter().for_each(|unit| pieces[unit.entry] += 1);
     let typed: Vec<bool> = job.entries.iter().map(|entry| facts::is_typed(entry)).collect();
+    let stated = stated(job.kept);
     (0..units.len())
         .map(|index| {
             let unit = &units[index];
             let before =
                 index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
-            let said =
-                unit.speaker == Speaker::Human && unit.kind == Kind::Sentence && typed[unit.entry];
+            let said = unit.speaker == Speaker::Human
+                && unit.kind == Kind::Sentence
+                && typed[unit.entry]
+                && !is_stated(&unit.text, &stated);
             Candidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.text) + 1,
@@ -286,6 +289,24 @@ fn candidates<'a>(
             }
         })
         .collect()
+}
+
+/// What stands beside the summary that nobody typed, a line each: the state of the work among it.
+fn stated(kept: &[&Entry]) -> Vec<String> {
+    let of_harness = |part: &&Part| part.speaker == Speaker::Harness;
+    let parts =
+        kept.iter().filter(|entry| entry.role != Role::System).flat_map(|entry| &entry.parts);
+    let texts = parts.filter(of_harness).filter_map(Part::text);
+    texts.flat_map(str::lines).map(|line| format!(" {}", facts::plain(line))).collect()
+}
+
+/// Whether a line says a sentence in its own words, so that it need not be said again.
+fn is_stated(sentence: &str, stated: &[String]) -> bool {
+    if stated.is_empty() || directive::order(sentence) < Order::Plain {
+        return false;
+    }
+    let words = format!(" {}", facts::plain(sentence));
+    stated.iter().any(|line| line.contains(&words))
 }
 
 /// What a sentence that a person typed is worth beside what it mentions.

@@ -40,6 +40,29 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
+#[test]
+fn a_rule_that_stands_beside_a_summary_takes_none_of_its_room() {
+    const RULE: &str = "Never touch the lock file.";
+    const FOUND: &str = "The parser fails in src/lexer.rs.";
+    let summary = |beside: &str| {
+        let chat = chat().user(RULE).assistant(FOUND).note(beside).entries();
+        let (covered, kept) = chat.split_at(2);
+        let job = SummaryJob {
+            level: Level::Detailed,
+            kind: SummaryKind::Checkpoint,
+            entries: &covered.iter().collect::<Vec<_>>(),
+            kept: &kept.iter().collect::<Vec<_>>(),
+            most: 50,
+            measure: &CHARS,
+            style: Style::Verbatim,
+            passages: false,
+        };
+        Extractive::default().extract(&job).unwrap().text
+    };
+    assert_eq!(summary("Rules:\n- Be brief."), format!("User: {RULE}"));
+    assert_eq!(summary(&format!("Rules:\n- {RULE}")), format!("Assistant: {FOUND}"));
+}
+
 proptest! {
     #[test]
     fn summaries_fit_and_invent_nothing(entries in conversation(12), most in 1u64..600, brief: bool) {

@@ -9,8 +9,9 @@ use epitome_kernel::types::{
     Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role, Stand,
 };
 
-use crate::budget::rewritable;
+use crate::budget::{Floor, floor, rewritable};
 use crate::cut::{Cut, Cutter, close};
+use crate::demands::{State, Stating, is_said};
 use crate::departure::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
@@ -42,6 +43,8 @@ pub(crate) struct Draft {
     pub(crate) id: ContentId,
     /// What remains of the budget for a checkpoint's whole message.
     pub(crate) left: u64,
+    /// The state of the work.
+    pub(crate) state: State,
 }
 
 impl Draft {
@@ -71,12 +74,17 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// What the state of the work takes.
-    pub(crate) fn state(&self) -> u64 {
-        self.options.state.as_deref().map_or(0, |text| self.sizes.gauge().message(text))
+    /// What cannot shrink, but for the state.
+    pub(crate) fn floor(&self) -> Floor {
+        let cutter = self.cutter();
+        floor(self.thread, self.sizes, |part| cutter.least(part))
     }
 
-    /// Drafts a plan; `None` where not even the floor fits.
+    pub(crate) fn stating(&self) -> Stating<'a> {
+        Stating { thread: self.thread, options: self.options, gauge: self.sizes.gauge() }
+    }
+
+    /// Drafts a plan; `None` where not even the floor fits, or what was demanded beside it.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
         let mut drafting = Drafting::of_pinned(*self)?;
         drafting.take_tail(pressure);
@@ -89,7 +97,8 @@ impl<'a> Ground<'a> {
         if !pressure.checkpoint {
             drafting.lead_with_user();
         }
-        Some(drafting.finish())
+        let draft = drafting.finish();
+        self.stating().allows(&draft.state, self.budget.most).then_some(draft)
     }
 }
 
@@ -114,6 +123,8 @@ struct Drafting<'a> {
     /// By exchange.
     pinned: Vec<bool>,
     used: u64,
+    /// What of that is held free for what was demanded.
+    reserve: u64,
 }
 
 impl<'a> Drafting<'a> {
@@ -127,7 +138,8 @@ impl<'a> Drafting<'a> {
             .collect();
         let held = || exchanges.iter().zip(&pinned).filter(|(_, pinned)| **pinned);
         let whole: u64 = held().map(|(exchange, _)| ground.sizes.sum(ids(exchange))).sum();
-        let used = ground.state();
+        let reserve = ground.stating().room(ground.budget.most, || ground.floor().size);
+        let used = ground.stating().rest() + reserve;
         let over = ground.sizes.request(whole + used).saturating_sub(ground.budget.most);
         let mut cuts = Vec::new();
         if over > 0 {
@@ -138,8 +150,8 @@ impl<'a> Drafting<'a> {
             let parts_size: u64 = parts.iter().map(|&part| ground.sizes.part(part)).sum();
             cuts = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
         }
-        let mut drafting =
-            Self { ground, kept: exchanges.iter().map(|_| None).collect(), pinned, used };
+        let kept = exchanges.iter().map(|_| None).collect();
+        let mut drafting = Self { ground, kept, pinned, used, reserve };
         for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
                 let kept = drafting.with_cuts(at, &cuts);
@@ -390,13 +402,22 @@ impl<'a> Drafting<'a> {
         }
     }
 
+    /// The state of the work beside a draft.
+    fn state(&self, draft: &Draft) -> State {
+        let Ground { thread, .. } = self.ground;
+        let gone = draft.leaving();
+        let is_cut =
+            |id| draft.cuts.iter().any(|it| it.part.entry == id && is_said(thread, it.part));
+        let lacks = |id| gone.binary_search(&id).is_ok() || is_cut(id);
+        self.ground.stating().state(lacks, self.reserve)
+    }
+
     fn address(&self, covers: &[EntryId]) -> ContentId {
         let chars = self.ground.options.texts.line_chars;
         ContentId::of(&original_of(self.ground.thread, covers, chars))
     }
 
     fn finish(mut self) -> Draft {
-        let left = self.room();
         let (mut cuts, mut stubs, mut covers) = (Vec::new(), Vec::new(), Vec::new());
         for (exchange, kept) in self.ground.thread.exchanges().iter().zip(&mut self.kept) {
             match kept {
@@ -407,7 +428,14 @@ impl<'a> Drafting<'a> {
                 }
             }
         }
-        Draft { cuts, stubs, id: self.address(&covers), covers, left }
+        let (id, state) = (self.address(&covers), State::default());
+        let mut draft = Draft { cuts, stubs, id, covers, left: 0, state };
+        draft.state = self.state(&draft);
+        self.used -= self.ground.stating().rest() + self.reserve;
+        let text = draft.state.text.as_deref();
+        self.used += text.map_or(0, |text| self.ground.sizes.gauge().message(text));
+        draft.left = self.room();
+        draft
     }
 }
 

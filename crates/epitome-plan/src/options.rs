@@ -6,6 +6,7 @@ use epitome_kernel::types::{Checkpoint, ContentId, PartId, Stand, Style};
 use epitome_kernel::{Gauge, Measure};
 
 use crate::cut::fill;
+use crate::demands::Demands;
 
 /// How one conversation is compressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct CompressOptions {
     pub texts: Texts,
     /// The state of the work, which the plan puts behind what it takes out: goals, plan, rules.
     pub state: Option<String>,
+    /// What people demanded: stated with it, as far as the messages that say it leave.
+    pub demands: Demands,
     /// Where checkpoints stand, and who says them.
     pub stand: Stand,
     /// The calls of which all that they wrote is on disk.

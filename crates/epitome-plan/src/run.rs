@@ -11,7 +11,6 @@ use epitome_kernel::types::{
 };
 
 use crate::ask::{Ask, Step, Wanted};
-use crate::budget::floor;
 use crate::digest::{Digest, Digests};
 use crate::draft::{Draft, Ground};
 use crate::driver::Machine;
@@ -90,8 +89,18 @@ impl<'t> Run<'t> {
             retries: 0,
             warnings: Vec::new(),
         };
+        run.give_way();
         run.seek_words();
         run
+    }
+
+    /// Raises a budget that has too little room for what was demanded.
+    fn give_way(&mut self) {
+        if self.budget.unit == Unit::Tokens {
+            let ground = self.ground();
+            let least = ground.stating().budget(|| ground.floor().size);
+            self.budget.most = self.budget.most.max(least);
+        }
     }
 
     /// Names entries that say nothing but what a newer one says anew: they are not kept for being
@@ -218,9 +227,8 @@ impl<'t> Run<'t> {
 
     fn cannot_fit(&self) -> Outcome<'t> {
         let ground = self.ground();
-        let cutter = ground.cutter();
-        let floor = floor(self.thread, &self.sizes, |part| cutter.least(part));
-        let floor = match ground.state() {
+        let floor = ground.floor();
+        let floor = match ground.stating().rest() {
             0 => floor,
             size => floor.and(EntryId(self.thread.entries().len() as u32), state::NAME, size),
         };
@@ -236,7 +244,7 @@ impl<'t> Run<'t> {
                 rewrite(&mut kept[at], cut.part, &cut.with);
             }
         }
-        kept.extend(state::entry(self.thread, self.options));
+        kept.extend(state::entry(self.thread, draft.state.text.clone()));
         let (what, level) = (Wanted::Checkpoint(entries), Level::Detailed);
         Ask { what, level, summarizer: self.summarizer, kept, most }
     }
@@ -252,7 +260,7 @@ impl<'t> Run<'t> {
         let (part, most) = self.wanted_digest(draft)?;
         let pinned = |entry: &&Entry| self.thread.pinned(entry.id).is_some();
         let kept = self.thread.entries().iter().filter(pinned).cloned();
-        let kept = kept.chain(state::entry(self.thread, self.options)).collect();
+        let kept = kept.chain(state::entry(self.thread, draft.state.text.clone())).collect();
         let most = self.ground().cutter().digest_room(part, most);
         let (what, level) = (Wanted::Digest(part), Level::Detailed);
         Some(Ask { what, level, summarizer: self.summarizer, kept, most })
@@ -316,7 +324,7 @@ impl<'t> Run<'t> {
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });
         }
-        ops.extend(state::op(self.thread, self.options, &ops));
+        ops.extend(state::op(self.thread, draft.state.text.clone(), &ops));
         stand::settle(self.thread, &mut ops);
         let reason = format!("{} is more than {}", self.sizes.total(), self.budget);
         let plan = Plan { ops, reason };

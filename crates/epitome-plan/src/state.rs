@@ -6,20 +6,17 @@
 use epitome_kernel::Thread;
 use epitome_kernel::types::{Body, Entry, EntryId, Op, Part, Role, Speaker};
 
-use crate::options::CompressOptions;
-
 /// What it is called where it is named as something that cannot shrink.
 pub(crate) const NAME: &str = "the state of the work";
 
 /// The op that puts the state behind what the other ops take out.
-pub(crate) fn op(thread: &Thread, options: &CompressOptions, ops: &[Op]) -> Option<Op> {
-    let text = options.state.clone()?;
-    Some(Op::State { after: place(thread, ops), text })
+pub(crate) fn op(thread: &Thread, text: Option<String>, ops: &[Op]) -> Option<Op> {
+    Some(Op::State { after: place(thread, ops), text: text? })
 }
 
 /// The state as a message, beside those that stay: what a summary need not say again.
-pub(crate) fn entry(thread: &Thread, options: &CompressOptions) -> Option<Entry> {
-    let text = options.state.clone()?;
+pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
+    let text = text?;
     Some(Entry {
         id: EntryId(thread.entries().len() as u32),
         role: Role::User,

@@ -31,6 +31,7 @@ pub use files::{How, Touched};
 pub use headings::Headings;
 pub use language::Language;
 pub use plan::{PlanItem, State};
+pub(crate) use rules::Rule;
 pub use talk::Rejected;
 pub use written::{Written, is_on_disk, written};
 
@@ -106,6 +107,13 @@ impl Ledger {
     pub fn is_empty(&self) -> bool {
         *self == Self { language: self.language, ..Self::default() }
     }
+}
+
+/// All rules that people ever set, oldest first, and the language that they type in.
+pub(crate) fn rules(entries: &[&Entry]) -> (Vec<Rule>, Language) {
+    let typed = typed::sentences(entries);
+    let language = Language::of(typed.iter().map(|sentence| sentence.text));
+    (rules::of(&typed, language).said, language)
 }
 
 /// What came back from calls, by the id of the call.

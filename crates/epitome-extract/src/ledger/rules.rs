@@ -20,10 +20,22 @@ const GREETING: usize = 16;
 
 /// What people said that binds, and what they asked for.
 pub(super) struct Orders {
-    /// Rules that stand: each once, oldest first.
+    /// Rules, word for word, oldest first.
+    pub(super) said: Vec<Rule>,
+    /// Those that stand: each once, oldest first.
     pub(super) rules: Vec<String>,
     /// What they asked to be made: each once, oldest first.
     pub(super) asked: Vec<String>,
+}
+
+/// A sentence that binds.
+pub(crate) struct Rule {
+    /// The message, by place in the list that was read.
+    pub(crate) entry: usize,
+    /// The sentence.
+    pub(crate) text: String,
+    /// Whether it was taken back since, or said anew with another value.
+    pub(crate) stale: bool,
 }
 
 /// Reads the sentences of people.
@@ -48,8 +60,11 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
         vec![false; units.len()]
     };
     let mut seen = FxHashSet::default();
-    let mut out = Orders { rules: Vec::new(), asked: Vec::new() };
+    let mut out = Orders { said: Vec::new(), rules: Vec::new(), asked: Vec::new() };
     for ((unit, kind), stale) in units.into_iter().zip(kinds).zip(stale) {
+        if kind == Kind::Rule {
+            out.said.push(Rule { entry: unit.entry, text: unit.text.clone(), stale });
+        }
         let list = match kind {
             Kind::Rule if !stale => &mut out.rules,
             Kind::Request => &mut out.asked,

@@ -39,7 +39,7 @@ fn of_the_repository() -> Vec<PathBuf> {
 }
 
 /// The raw recordings of the shared folder; without one nothing is checked.
-fn shared() -> Vec<PathBuf> {
+pub(crate) fn shared() -> Vec<PathBuf> {
     let Some(folder) = env::var_os("EPITOME_SHARED").map(PathBuf::from) else {
         #[expect(clippy::print_stderr, reason = "a skipped test says so")]
         {

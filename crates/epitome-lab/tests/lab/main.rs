@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod demands;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod scan;

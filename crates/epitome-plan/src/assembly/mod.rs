@@ -17,7 +17,9 @@ use epitome_kernel::{Counter, Gauge, Sizes, SummaryError, Thread, apply, rewrite
 
 use self::wish::{What, Wish};
 use crate::ask::{Ask, Step, Wanted};
+use crate::budget::floor;
 use crate::cut::{Cut, Cutter};
+use crate::demands::{State, Stating, unsaid};
 use crate::driver::Machine;
 use crate::lines::account;
 use crate::options::CompressOptions;
@@ -144,7 +146,8 @@ impl<'t> Assembly<'t> {
         let entries = self.thread.entries().iter();
         if let What::Digest(_) = wish.what {
             let pinned = entries.filter(|one| self.thread.pinned(one.id).is_some()).cloned();
-            return pinned.chain(state::entry(self.thread, self.options)).collect();
+            let state = state::entry(self.thread, self.options.state.clone());
+            return pinned.chain(state).collect();
         }
         let ops = || self.standing.iter().chain(&self.ops);
         let gone = ops().flat_map(|op| match op {
@@ -172,8 +175,28 @@ impl<'t> Assembly<'t> {
                 }
             }
         }
-        kept.extend(state::entry(self.thread, self.options));
+        kept.extend(state::entry(self.thread, self.state(|id| gone.contains(&id)).text));
         kept
+    }
+
+    /// The state of the work, where the messages that `lacks` names are not sent as they were said.
+    fn state(&self, lacks: impl Fn(EntryId) -> bool) -> State {
+        let (cutter, stating, thread) = (self.cutter(), self.stating(), self.thread);
+        let floor = || floor(thread, &self.tokens, |part| cutter.least(part)).size;
+        stating.state(lacks, stating.room(self.budget.most, floor))
+    }
+
+    fn stating(&self) -> Stating<'_> {
+        Stating { thread: self.thread, options: self.options, gauge: self.tokens.gauge() }
+    }
+
+    /// Whether the orders take out more that was demanded than can be stated in its place.
+    fn loses(&self) -> bool {
+        let wished = self.wishes.iter().flat_map(Wish::covers);
+        let mut unsaid = unsaid(self.thread, self.standing.iter().chain(&self.ops));
+        unsaid.extend(wished);
+        let state = self.state(|id| unsaid.contains(&id));
+        !self.stating().allows(&state, self.budget.most)
     }
 
     fn ask(&self, wish: &Wish, most: u64) -> Ask {
@@ -219,7 +242,9 @@ impl<'t> Assembly<'t> {
         if ops.is_empty() {
             return Outcome::NothingToDo { size: self.tokens.total() };
         }
-        ops.extend(state::op(self.thread, self.options, &ops));
+        let unsaid = unsaid(self.thread, ops.iter());
+        let state = self.state(|id| unsaid.contains(&id));
+        ops.extend(state::op(self.thread, state.text, &ops));
         ops.sort_by_key(place);
         stand::settle(self.thread, &mut ops);
         let reason = self.reason.take().unwrap_or_else(|| "a policy ordered it".to_owned());
@@ -252,6 +277,9 @@ impl<'t> Assembly<'t> {
 
 impl<'t> Machine<'t> for Assembly<'t> {
     fn step(&mut self) -> Step<'t> {
+        if self.loses() {
+            return Step::Done(Outcome::Missed { size: self.tokens.total() });
+        }
         while let Some(wish) = self.wishes.front() {
             let most = self.room(wish).saturating_sub(self.excess);
             if most > 0 && self.summarizer < self.summarizers {

@@ -6,7 +6,9 @@ use epitome_kernel::types::{
     Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Stand, Style, Unit,
 };
 use epitome_kernel::{Gauge, Pin, Sizes, Summarizer, Thread, View};
-use epitome_plan::{CompressOptions, Compressed, Envelope, Outcome, Rung, Texts, compress};
+use epitome_plan::{
+    CompressOptions, Compressed, Demands, Envelope, Outcome, Rung, Texts, compress,
+};
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, now};
 
 pub(crate) const LADDER: [Rung; 8] = [
@@ -49,6 +51,7 @@ pub(crate) fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
+        demands: Demands::default(),
         stand: Stand::default(),
         inputs: Vec::new(),
         envelope: Envelope::default(),

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod assembly;
 #[cfg(test)]
+mod demands;
+#[cfg(test)]
 mod digest;
 #[cfg(test)]
 mod front;

@@ -11,8 +11,8 @@ use std::sync::{Arc, LazyLock};
 use epitome_count::Vocabulary;
 use epitome_kernel::{Counter, Policy};
 use epitome_plan::{
-    ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, DoorOptions, Envelope,
-    SummaryOptions, Texts,
+    ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, Demands, DoorOptions,
+    Envelope, SummaryOptions, Texts,
 };
 use epitome_types::{ContentId, Stand};
 use epitome_wire::Signatures;
@@ -288,6 +288,7 @@ impl Profile {
                 line_chars: compress.line_chars,
             },
             state: None,
+            demands: Demands::default(),
             envelope,
             policy: self.name.clone(),
             hook: HOOK.to_owned(),

@@ -239,12 +239,16 @@ pub(crate) struct Summaries {
 pub(crate) struct State {
     /// Opens it.
     pub(crate) label: String,
-    /// The most of the size to come to that rules of the user, plans and files take, as a share; 0
+    /// The most of the size to come to that what was asked for, plans and files take, as a share; 0
     /// leaves them out.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) share: f64,
     /// The same in tokens, where that is less.
     pub(crate) most: u64,
+    /// The most of the room beside what cannot shrink that rules of the user take whose messages
+    /// leave, word for word, as a share; 0 leaves them to the summaries.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) rules: f64,
     /// Tokens that goals take; what is locked or of the architecture stays whole beyond that.
     pub(crate) goals: u64,
     /// The most of the size to come to that the texts of active augments take, as a share.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use epitome_extract::must_keep;
 use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
-use epitome_plan::{CompressOptions, Compressed, Envelope, stalled};
+use epitome_plan::{CompressOptions, Compressed, Demands, Envelope, stalled};
 use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
     Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Mark, Op, OpReport, Plan,
@@ -161,9 +161,16 @@ impl Session {
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
         let returning = acts.map_or(&[][..], |acts| &acts.returning);
         let older = work::older(ground, &planning, options.keep_recent_share);
-        let stated =
+        let (stated, demands) =
             self.stated(ground, &planning, (&orders, drafted), (chosen, returning), older).await;
-        let stated = stated.into_iter().map(|state| CompressOptions { state, ..options.clone() });
+        // What was demanded is left out only where nothing else is left to leave out.
+        let least = due.gives_up(&attempts);
+        let whole_below =
+            (0..stated.len()).rev().map(|more| if more > 0 { u64::MAX } else { least });
+        let stated = stated.into_iter().zip(whole_below).map(|(state, whole_below)| {
+            let demands = Demands { whole_below, ..demands.clone() };
+            CompressOptions { state, demands, ..options.clone() }
+        });
         let stated: Vec<_> = stated.collect();
         let mut planned = Planned::Skipped(Skip::NotNeeded);
         let mut made = Told::default();

@@ -4,7 +4,7 @@
 //! asked for is looked at once. Called by the turn.
 
 use epitome_types::hook::{Occasion, Strength, Trigger, TriggerJob};
-use epitome_types::{Act, By, Cause, Happened, Role};
+use epitome_types::{Act, Budget, By, Cause, Happened, Role};
 
 use super::Session;
 use super::compress::Brief;
@@ -45,6 +45,15 @@ impl Due {
     pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
         let further = [self.target.midpoint(hard), hard, limit];
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
+    }
+
+    /// The budget from which on a plan may leave out what people demanded: that of the last attempt,
+    /// and none where nobody asks and nothing forces it.
+    pub(super) fn gives_up(self, attempts: &[Budget]) -> u64 {
+        match self.cause {
+            Cause::Soft if !self.forced => u64::MAX,
+            _ => attempts.last().map_or(0, |budget| budget.most),
+        }
     }
 }
 

@@ -4,11 +4,12 @@
 //! Invariant: goals with what was decided stand in it whole; all else keeps within its share of the
 //! room. It is the same text for the same history, acts and files. Called by the compression.
 
-use epitome_extract::Ledger;
 use epitome_extract::ledger::Headings;
+use epitome_extract::{Ledger, demands};
 use epitome_kernel::types::Goals;
 use epitome_kernel::types::hook::{Order, Orders, Wording};
 use epitome_kernel::{Gauge, Measure, goals};
+use epitome_plan::{Demand, Demands};
 use epitome_types::{Body, Entry, EntryId, Op, Plan, Role};
 use epitome_workspace::augments::{Active, Augment};
 
@@ -60,12 +61,14 @@ impl Work<'_> {
         (!parts.is_empty()).then(|| format!("{}\n{}", self.label, parts.join("\n\n")))
     }
 
-    /// What the conversation says of rules, plans and files, taken by code.
+    /// What the conversation says of what was asked for, of plans and files, taken by code. Rules
+    /// are stated beside it.
     fn ledger(&self) -> String {
         let most = self.options.most.min(self.share(self.options.share));
         let Some(talk) = self.talk.filter(|_| most > 0) else { return String::new() };
         // Whether a question is still open, the newest messages tell.
-        let ledger = Ledger { awaiting: None, ..Ledger::of(&talk.iter().collect::<Vec<_>>()) };
+        let ledger = Ledger::of(&talk.iter().collect::<Vec<_>>());
+        let ledger = Ledger { awaiting: None, constraints: Vec::new(), ..ledger };
         ledger.render(most, &self.gauge, Headings::of(ledger.language))
     }
 
@@ -112,9 +115,9 @@ impl Work<'_> {
 }
 
 impl Session {
-    /// The texts that state the work in the epoch that is planned, the most telling first. `chosen`
-    /// are the names of the augments that the user and the agent chose, `returning` the excerpts
-    /// that come back; the first `older` messages are told of.
+    /// The texts that state the work in the epoch that is planned, the most telling first, and what
+    /// people demanded. `chosen` are the names of the augments that the user and the agent chose,
+    /// `returning` the excerpts that come back; the first `older` messages are told of.
     pub(crate) async fn stated(
         &self,
         ground: &Ground<'_, '_>,
@@ -122,7 +125,7 @@ impl Session {
         (orders, system): (&Orders, Option<&Assembled>),
         (chosen, returning): (&[String], &[String]),
         older: usize,
-    ) -> Vec<Option<String>> {
+    ) -> (Vec<Option<String>>, Demands) {
         let options = &self.settings.profile.options.state;
         let (council, common) = (planning.council, planning.common);
         let label = worded(Wording::State, self.back(), council, common).await;
@@ -139,8 +142,27 @@ impl Session {
             target: planning.target,
             gauge: *ground.tail.tokens.gauge(),
         };
-        work.texts()
+        let demands = demanded(ground.tail.came, older, (options, work.label));
+        (work.texts(), Demands { most: planning.most.most, ..demands })
     }
+}
+
+/// What people demanded. Of the newest messages a client may still change some, so nothing that
+/// those say takes back what was said before.
+fn demanded(came: &[Entry], older: usize, (options, label): (&StateOptions, &str)) -> Demands {
+    if options.rules <= 0.0 {
+        return Demands::default();
+    }
+    let [(older, language), (newest, _)] =
+        [&came[..older], &came[older..]].map(|part| demands(&part.iter().collect::<Vec<_>>()));
+    // What is older goes first.
+    let above = newest.len();
+    let older = older.into_iter().map(|one| (one.rank + above, one));
+    let all = older.chain(newest.into_iter().map(|one| (one.rank, one)));
+    let all = all.map(|(rank, one)| Demand { entry: one.entry, text: one.text, rank });
+    let heading = Headings::of(language).constraints.to_owned();
+    let (label, share) = (label.to_owned(), options.rules);
+    Demands { all: all.collect(), label, heading, share, ..Demands::default() }
 }
 
 /// How many messages stand before the newest, which stay as they are: those say for themselves what
@@ -208,6 +230,7 @@ mod tests {
         recalled: String::new(),
         share: 0.1,
         most: 40,
+        rules: 0.5,
         goals: 20,
         augments: 0.2,
     };

@@ -4,7 +4,7 @@
 use epitome_kernel::types::hook::{Order, Orders, Place, Strip};
 use epitome_kernel::types::{Body, Budget, Entry, EntryId, Op, Plan, Role, Unit};
 use epitome_kernel::{Gauge, Sizes, Thread, apply};
-use epitome_plan::{Assembly, CompressOptions, Envelope, Outcome, Texts, assemble};
+use epitome_plan::{Assembly, CompressOptions, Demands, Envelope, Outcome, Texts, assemble};
 use epitome_testkit::{FixedCounter, now};
 use epitome_types::{Stand, Style};
 use epitome_wire::{Document, Format, validate};
@@ -177,6 +177,7 @@ fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
+        demands: Demands::default(),
         stand: Stand::default(),
         inputs: Vec::new(),
         envelope: Envelope::default(),
