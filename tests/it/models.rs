@@ -56,6 +56,7 @@ fn check_bad(script: Script, seconds: u64, expected: &str) {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let warnings: Vec<_> = ran.err.lines().filter(|line| line.contains("warning: ")).collect();
     assert!(warnings.iter().any(|line| line.contains(expected)), "{expected}: {}", ran.err);
+    assert!(ran.err.contains("\nsummed up by   no model\n"), "{}", ran.err);
     let without: Value = serde_json::from_slice(&Ran::of(without, b"").out).unwrap();
     assert_eq!(prompt(&place), without);
 }
@@ -139,8 +140,36 @@ fn the_next_model_is_asked_where_one_fails() {
     let (ran, _bad) =
         compressed(&place, failing(&Fault::Status(404)), 60, &["--summarizer", &next]);
     assert!(ran.err.contains("refuses with 404"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("\nsummed up by   {next}\n")), "{}", ran.err);
     assert!(readable(&prompt(&place)).contains("The stages were looked at."));
     assert_eq!(good.prompts().len(), 1);
+}
+
+/// A replay says behind each compression who wrote, and why the others did not.
+#[test]
+fn a_replay_tells_who_sums_up() {
+    let place = Place::new();
+    place.write("in.json", openai(40).to_string());
+    let good = Upstream::start(saying(&["The stages were looked at."])).unwrap();
+    let next = format!("openai:n@{}/v1", good.url());
+    let check = |script: Script, more: &[&str], who: &str, why: &str| {
+        let bad = Upstream::start(script).unwrap();
+        let model = format!("openai:m@{}/v1", bad.url());
+        let args = ["replay", "in.json", "--limit", "2000", "--summarizer", &model];
+        let ran = place.run([&args[..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let told = format!("{}{}", ran.text(), ran.err);
+        let lines: Vec<_> = told.lines().map(|line| line.get(11..).unwrap_or_default()).collect();
+        let at = lines.iter().position(|line| line.starts_with("compressed (1)")).unwrap();
+        assert_eq!(lines[at + 1], who, "{told}");
+        assert!(lines[at + 2].contains(why), "{why}: {told}");
+        assert!(!told.contains("compression failed"), "{told}");
+    };
+    let sorry = "I'm sorry, but I can't help with that.";
+    check(saying(&[sorry]), &[], "summed up without a model", "I can't help with that.”");
+    check(failing(&Fault::Status(404)), &[], "summed up without a model", "name and the address");
+    let more = ["--summarizer", &next];
+    check(saying(&[" \n"]), &more, &format!("summed up by {next}"), "wrote nothing");
 }
 
 /// Behind the conversation itself, where that is with the same model: its bytes stay as they are,

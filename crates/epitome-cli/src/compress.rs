@@ -99,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
     let (profile, tape) = args.tape.connected(config.chosen()?)?;
+    let asked = profile.names_models();
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let shown = args.output.is_some() || io::stdout().is_terminal();
     if args.common.verbose || shown && !args.common.quiet && !args.json {
-        report::show(&report, args.store.as_deref());
+        report::show(&report, asked, args.store.as_deref());
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: at most 80 columns, and nothing in it that the JSON report does not hold.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use epitome::types::Breakdown;
 
 use crate::bar::Bar;
 use crate::plan;
-use crate::text::{counted, grouped};
+use crate::text::{clipped, counted, grouped, plain};
 
 /// So many operations are shown; the JSON report has them all.
 const SHOWN: usize = 8;
@@ -21,11 +22,17 @@ const BAR: usize = 40;
 const BOLD: Style = Style::new().bold();
 
 /// Prints a report on standard error. That it cannot be printed is no failure of the compression.
-pub(crate) fn show(report: &Report, store: Option<&Path>) {
-    drop(write(&mut anstream::stderr().lock(), report, store));
+/// `asked` says whether models were to write.
+pub(crate) fn show(report: &Report, asked: bool, store: Option<&Path>) {
+    drop(write(&mut anstream::stderr().lock(), report, asked, store));
 }
 
-fn write(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Result<()> {
+fn write(
+    out: &mut dyn Write,
+    report: &Report,
+    asked: bool,
+    store: Option<&Path>,
+) -> io::Result<()> {
     heading(out, report)?;
     categories(out, report)?;
     writeln!(out)?;
@@ -37,6 +44,7 @@ fn write(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Resu
         }
         writeln!(out)?;
         must_keep(out, report)?;
+        writers(out, report, asked)?;
         way_back(out, report, store)?;
     }
     closing(out, report)
@@ -100,6 +108,18 @@ fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::R
     writeln!(out, "what left      epitome recall --store {} QUERY", store.display())?;
     if let Some(id) = ids.map(|id| &id[..id.len().min(8)]).next() {
         writeln!(out, "               epitome recall --store {} {id}", store.display())?;
+    }
+    Ok(())
+}
+
+/// Who wrote the summaries, where a model did or was to.
+fn writers(out: &mut dyn Write, report: &Report, asked: bool) -> io::Result<()> {
+    let models: BTreeSet<_> = report.ops.iter().filter_map(|op| op.model.as_deref()).collect();
+    if asked && models.is_empty() {
+        writeln!(out, "{:14} no model", "summed up by")?;
+    }
+    for model in models {
+        writeln!(out, "{:14} {}", "summed up by", clipped(&plain(model), 65))?;
     }
     Ok(())
 }

@@ -99,7 +99,7 @@ pub enum SummaryError {
         least: u64,
     },
     /// The model failed.
-    #[error("the summariser failed: {0}")]
+    #[error("{0}")]
     Failed(String),
 }
 

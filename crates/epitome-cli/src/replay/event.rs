@@ -3,14 +3,18 @@
 //! Invariant: one line for each event, within the columns there are, colours not counted; a
 //! warning is said once for as long as it lasts. Called by `replay`.
 
+use std::collections::BTreeSet;
+
 use anstyle::{AnsiColor, Style};
 use epitome::types::hook::Drift;
-use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip};
+use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip, Stage};
 use epitome_lab::Turn;
 
-use crate::figure::percent;
+use crate::figure::{middle, percent};
 use crate::text::{clipped, grouped, on_one_line, plain as harmless};
 
+/// What is said beside an event; the reason stands at its end.
+const ASIDE: AnsiColor = AnsiColor::BrightBlack;
 /// Width of the turn that stands before each line.
 const TURN: usize = 11;
 
@@ -36,7 +40,11 @@ impl Told {
             .refused
             .iter()
             .map(|reason| (AnsiColor::Red, format!("refused: {}", on_one_line(reason))));
-        let lines = told.chain(refused);
+        let shortened = |(color, text): (AnsiColor, String)| match color {
+            ASIDE => (color, middle(&harmless(&text), columns.saturating_sub(TURN))),
+            _ => (color, text),
+        };
+        let lines = told.chain(refused).map(shortened);
         lines.map(|(color, text)| line(turn.turn, color.on_default(), &text, columns)).collect()
     }
 
@@ -63,8 +71,9 @@ impl Told {
                         | Tier5Compressed(_)
                 )
         };
-        let news = events.iter().filter(|event| is_news(event) && !is_routine(event)).map(what);
-        let news = news.collect();
+        let told = events.iter().filter(|event| is_news(event) && !is_routine(event));
+        let news = told.flat_map(|event| [Some(what(event)), writer(event, events)]);
+        let news = news.flatten().collect();
         self.warned = warned;
         news
     }
@@ -102,6 +111,10 @@ fn what(event: &Event) -> (AnsiColor, String) {
         Happened::CheckpointProgress { stage, fraction } => {
             let done = (fraction * 100.0).round();
             (AnsiColor::White, format!("{}: {done} % of the compression", stage.word()))
+        }
+        // The next one wrote; it is no failure of the compression.
+        Happened::CompressionError { stage: Stage::Summarisation, cause, .. } => {
+            (ASIDE, on_one_line(cause))
         }
         Happened::CompressionError { stage, cause, remedy } => {
             let cause = on_one_line(cause);
@@ -218,6 +231,21 @@ fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> Str
     format!("{how} {entry} of {tool}: {before} → {after} tokens")
 }
 
+/// Who wrote the summaries of a compression, where a model did or was to.
+fn writer(event: &Event, all: &[Event]) -> Option<(AnsiColor, String)> {
+    let Happened::Compressed { ops, .. } = &event.what else { return None };
+    let models: BTreeSet<_> = ops.iter().filter_map(|op| op.model.as_deref()).collect();
+    let gave_up = |event: &Event| {
+        matches!(event.what, Happened::CompressionError { stage: Stage::Summarisation, .. })
+    };
+    let who = match models.is_empty() {
+        true if all.iter().any(gave_up) => "summed up without a model".to_owned(),
+        true => return None,
+        false => format!("summed up by {}", models.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    Some((ASIDE, who))
+}
+
 /// What became of a goal.
 fn goal(act: &GoalAct) -> String {
     let which = act.goal.as_deref().unwrap_or("goal");
@@ -259,7 +287,7 @@ fn skipped(reason: Skip) -> &'static str {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use epitome::types::{Breakdown, MustKeep, Role, Stage};
+    use epitome::types::{Breakdown, MustKeep, OpReport, Role};
 
     use super::*;
 
@@ -360,6 +388,52 @@ mod tests {
         check(told, &warned, 80, &[]);
         check(told, &turn(Vec::new(), None), 80, &[]);
         check(told, &warned, 80, &[line]);
+    }
+
+    /// Why a model's summary was not taken, and whose was.
+    #[test]
+    fn who_sums_up_is_told_where_a_model_was_to() {
+        let op = |model: Option<&str>| OpReport {
+            op: "summarize",
+            entries: Vec::new(),
+            tokens_before: 9,
+            tokens_after: 3,
+            reason: String::new(),
+            policy: String::new(),
+            hook: String::new(),
+            model: model.map(str::to_owned),
+        };
+        let compressed = |models: &[Option<&str>]| Happened::Compressed {
+            epoch: String::new(),
+            number: 1,
+            cause: Cause::Soft,
+            ops: models.iter().map(|model| op(*model)).collect(),
+            must_keep: MustKeep::default(),
+        };
+        let gave_up = || Happened::CompressionError {
+            stage: Stage::Summarisation,
+            cause: "summariser 1 gave up: `a` wrote\nnothing".into(),
+            remedy: "the next summariser was asked in its place".into(),
+        };
+        let done = "turn 7     compressed (1), soft: 9 → 3 tokens, 33 % kept";
+        let check = |events: &[Happened], expected: &[&str]| {
+            let events = events.iter().map(|what| (what.clone(), [9, 3])).collect();
+            let lines = Told::default().lines(&turn(events, None), 70);
+            let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
+            assert!(lines[0].starts_with(done), "{lines:?}");
+            assert_eq!(lines[1..], *expected);
+        };
+        check(&[compressed(&[None])], &[]);
+        check(&[compressed(&[Some("a"), None, Some("a")])], &["turn 7     summed up by a"]);
+        let why = "turn 7     summariser 1 gave up: `a` wrote nothing";
+        check(&[compressed(&[None]), gave_up()], &["turn 7     summed up without a model", why]);
+        check(&[compressed(&[Some("b")]), gave_up()], &["turn 7     summed up by b", why]);
+        let long = "summariser 1 gave up: the model `openai:m@http://127.0.0.1:9/v1` did not answer: \
+                    the provider refuses with 404";
+        let (stage, remedy) = (Stage::Summarisation, String::new());
+        let long = Happened::CompressionError { stage, cause: long.into(), remedy };
+        let both = "turn 7     summariser 1 gave up: the mod…the provider refuses with 404";
+        check(&[compressed(&[Some("b")]), long], &["turn 7     summed up by b", both]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn check_followed(bad: Script, times: usize, why: &str) {
 
 #[test]
 fn one_that_does_no_good_is_followed_by_the_next_for_good() {
-    check_followed(Script::Fail, 1, "the summariser failed: scripted");
+    check_followed(Script::Fail, 1, "scripted");
     check_followed(Script::Empty, 1, "the summary is empty");
     check_followed(Script::TooLarge(400), 1, "its summaries are larger than allowed");
 }

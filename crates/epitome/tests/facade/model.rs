@@ -117,9 +117,7 @@ fn the_next_model_is_asked_where_one_fails() {
     talk.chat(20);
     let prompt = talk.compressed();
     assert!(text(&prompt).contains("All was said."));
-    let expected = format!(
-        "summarisation: summariser 1 gave up: the summariser failed: `scripted` refused: “{sorry}”"
-    );
+    let expected = format!("summarisation: summariser 1 gave up: `scripted` refused: “{sorry}”");
     assert_eq!(errors(&prompt), [expected]);
     assert_eq!(other.asked().len(), 1);
 }
@@ -133,7 +131,7 @@ fn what_comes_to_nothing_is_written_without_a_model() {
                  why: &str| {
         let prompt = talk(&model, policy).compressed();
         assert_eq!(text(&prompt), alone);
-        let expected = format!("summarisation: summariser 1 gave up: the summariser failed: {why}");
+        let expected = format!("summarisation: summariser 1 gave up: {why}");
         assert_eq!(errors(&prompt), [expected]);
         assert_eq!(model.asked().len(), asked, "{why}");
     };
@@ -281,8 +279,7 @@ fn a_single_conversation_is_written_by_the_model_too() {
     let model = ScriptedModel::failing("it is down");
     let (prompt, warnings) = compress(builder(8000).llm(model).policy(By("asks", asks)));
     assert!(prompt.contains("src/stage_3.rs"));
-    let expected = "summariser 1 gave up: the summariser failed: the model `scripted` did not \
-                    answer: it is down";
+    let expected = "summariser 1 gave up: the model `scripted` did not answer: it is down";
     assert_eq!(warnings, [expected]);
 }
 
