@@ -15,7 +15,7 @@ use crate::proxy::Serving;
 const SUMMARY: &str = "The stages of the build were looked at, one after the other, by a model.";
 
 /// Tokens that a prompt may have.
-const LIMIT: u64 = 8000;
+const LIMIT: u64 = 16_000;
 
 /// Under which nothing is lost where a prompt changes at its beginning, and a summary stands alone.
 const CONFIG: &str = "profile.default.options.default.cache = { read = 1.0, write = 1.0 }\n\
@@ -84,15 +84,16 @@ fn is_compressed(talk: &Talk, _: &Record) -> bool {
     talk.serving.compressions() > 0
 }
 
-/// Waits until a model was asked so often.
-fn asked(model: &Upstream, times: usize) {
-    for _ in 0..600 {
-        if model.prompts().len() >= times {
-            return;
-        }
+/// Waits until a model was asked so often; whether it was.
+fn is_asked(model: &Upstream, times: usize, tries: u32) -> bool {
+    (0..tries).any(|_| {
         sleep(Duration::from_millis(50));
-    }
-    panic!("the model was asked {} times", model.prompts().len());
+        model.prompts().len() >= times
+    })
+}
+
+fn asked(model: &Upstream, times: usize) {
+    assert!(is_asked(model, times, 600), "asked {} times", model.prompts().len());
 }
 
 #[test]
@@ -126,7 +127,10 @@ fn a_summary_comes_in_when_it_is_there() {
 fn a_model_is_asked_before_there_is_need() {
     let model = Upstream::start(speaking()).unwrap();
     let mut talk = Talk::new(&model);
-    talk.until(|_, _| !model.prompts().is_empty());
+    talk.until(|_, sent| {
+        let fills = count(&readable(&sent.body)) * 10 > LIMIT * 7;
+        fills && is_asked(&model, 1, 20)
+    });
     assert_eq!(talk.serving.compressions(), 0);
     let question = model.prompts()[0].body["messages"][0]["content"].to_string();
     assert!(question.contains("ERR_STAGE_0"), "{question}");
