@@ -90,7 +90,7 @@ function policy.prompt(job)
 end
 
 ---@param job VerifyJob
----@return Rejected|Seconded|nil
+---@return boolean|Rejected|Seconded
 function policy.verify(job)
   return validation.of(job, job.memo.most or 0)
 end

@@ -77,11 +77,10 @@ function Added:word_for_word(pieces, is_block, candidate)
 end
 
 --- What is made of a summary: what has to stand word for word and what it forgot is added, as far
---- as there is room, code last. One that holds too little even so is not taken. No opinion where
---- nothing is missing.
+--- as there is room, code last. One that holds too little even so is not taken.
 ---@param job VerifyJob
 ---@param room integer what the summary may take
----@return Rejected|Seconded|nil
+---@return boolean|Rejected|Seconded
 function validation.of(job, room)
   local pieces, held = verbatim.of(job.covered, job.mode), 0
   local all = added(room - ep.count(job.candidate) - 1)
@@ -96,7 +95,7 @@ function validation.of(job, room)
     return { reject = string.format("it holds %d of %d facts", held, #job.must_keep) }
   end
   all:word_for_word(pieces, true, job.candidate)
-  return #all.lines > 0 and { append = table.concat(all.lines, "\n") } or nil
+  return #all.lines == 0 or { append = table.concat(all.lines, "\n") }
 end
 
 return validation

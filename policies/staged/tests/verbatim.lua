@@ -26,7 +26,7 @@ local function added(t, mode, more)
     job[key] = value
   end
   local answer = t.hook("verify", job)
-  return answer and answer.append
+  return answer ~= true and answer.append or nil
 end
 
 --- The messages that are compressed: of the exchanges 3 to 6 those that do not stay.
