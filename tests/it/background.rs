@@ -118,6 +118,8 @@ fn a_summary_comes_in_when_it_is_there() {
     let messages = sent.body["messages"].as_array().unwrap().clone();
     // What a model wrote is in the journal before it is sent.
     talk.serving.kill();
+    let verified = talk.serving.place.run(["session", "verify", "--store", "s.db"]);
+    assert_eq!(verified.code, 0, "{}", verified.err);
     talk.serving.go_on();
     let sent = talk.next();
     assert_eq!(&sent.body["messages"].as_array().unwrap()[..messages.len()], &messages[..]);
@@ -138,4 +140,24 @@ fn a_model_is_asked_before_there_is_need() {
     let later = |talk: &mut Talk| talk.until(|_, sent| readable(&sent.body).contains(SUMMARY));
     let sent = if readable(&sent.body).contains(SUMMARY) { sent } else { later(&mut talk) };
     assert!(readable(&sent.body).contains("The timeout of stage"));
+}
+
+/// Nobody is told that a model took too long: it was not waited for.
+#[test]
+fn a_chat_goes_on_while_a_model_says_nothing() {
+    let (provider, model, place) = (Upstream::start(speaking()).unwrap(), held(), Place::new());
+    let [provider, summarizer] =
+        [&provider, &model].map(|upstream| format!("openai:m@{}/v1", upstream.url()));
+    let lines: String = (0..60)
+        .map(|n| {
+            format!("Note {n}: the rule in src/part{n}/mod.rs must stay as it is, all of it.\n")
+        })
+        .collect();
+    let args = ["chat", "--store", "s.db", "--limit", "1500", "--model", &provider];
+    let args = args.into_iter().chain(["--summarizer", &summarizer]);
+    let ran = place.feed(args, lines.as_bytes());
+    let answers = ran.text().split_terminator("\n\n").count();
+    assert_eq!((ran.code, answers), (0, 60), "{}", ran.err);
+    assert!(ran.err.contains("compressed (1)") && !ran.err.contains("failed"), "{}", ran.err);
+    assert!(!model.prompts().is_empty());
 }
