@@ -282,8 +282,9 @@ impl Builder {
     /// Has models write the summaries of a session in the background, on this runtime: no prompt
     /// waits for them. A compression is made without, and what a model wrote stands in the prompt
     /// from the next compression on, or where the provider has nothing cached that it would cost;
-    /// models are asked in advance where the profile says so. Without a runtime they are waited
-    /// for, as long as the profile lets them take.
+    /// models are asked in advance where the profile says so. What policies ask about a new
+    /// message is answered there, too. Without a runtime models are waited for, as long as the
+    /// profile lets them take.
     #[must_use]
     pub fn background(mut self, runtime: Handle) -> Self {
         self.runtime = Some(runtime);
