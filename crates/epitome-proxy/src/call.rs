@@ -134,7 +134,7 @@ impl Call {
         let Some(smaller) = self.smaller(prepared, &heard).await else {
             return Ok(Answer::Heard(heard));
         };
-        prepared.body = smaller.prompt.bytes.clone();
+        prepared.body = self.app.prepare.outgoing(&smaller, self.route.dialect);
         prepared.made = prepared.made.take().map(|(ask, _)| (ask, smaller));
         if let Some(line) = line {
             line.overflowed(&self.visitor.tenant, prepared);
@@ -177,7 +177,7 @@ impl Call {
             return None;
         }
         let again = self.app.prepare.again(ask, sent, told).await?;
-        (again.prompt.bytes != prepared.body).then_some(again)
+        (again.prompt.bytes != sent.prompt.bytes).then_some(again)
     }
 
     /// An answer of the model, relayed as it comes.

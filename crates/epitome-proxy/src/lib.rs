@@ -46,6 +46,7 @@ mod metrics;
 mod page;
 mod pages;
 mod prepare;
+mod room;
 mod route;
 mod server;
 mod settings;

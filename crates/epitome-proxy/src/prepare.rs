@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Ask, Error, Format, Hub, Sent};
+use epitome::{Ask, Error, Format, Hub, Sent, Window};
 use epitome_types::Overflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
@@ -18,6 +18,7 @@ use crate::clients;
 use crate::decode::{Encoding, Undecoded, decode, encodings};
 use crate::facts::Facts;
 use crate::headers::Payload;
+use crate::room::with_room;
 use crate::route::{Dialect, Task};
 use crate::skip::Skip;
 use crate::windows::Windows;
@@ -106,7 +107,7 @@ impl Prepare {
             (made, ..) => made,
         };
         let (body, payload) = match &made {
-            Some(sent) => (sent.prompt.bytes.clone(), Payload::Plain),
+            Some(sent) => (self.outgoing(sent, came.dialect), Payload::Plain),
             None => (came.body.clone(), Payload::AsItCame),
         };
         Ok(Prepared {
@@ -118,6 +119,16 @@ impl Prepare {
             model: told.and_then(|told| told.model.clone()),
             plain: told.map_or_else(|| came.body.clone(), |told| told.ask.bytes.clone()),
         })
+    }
+
+    /// A prompt as its upstream is sent it.
+    pub(crate) fn outgoing(&self, sent: &Sent, dialect: Dialect) -> Bytes {
+        let bytes = &sent.prompt.bytes;
+        let roomy = match self.hub.window() {
+            Window::Size(size) if dialect == Dialect::Ollama => with_room(bytes, size),
+            _ => None,
+        };
+        roomy.unwrap_or_else(|| bytes.clone())
     }
 
     /// The prompt again, once its provider refused it as too long.
@@ -150,9 +161,8 @@ impl Prepare {
 
     /// What Ollama says of the window of a model, where the user says nothing of it.
     fn told(&self, model: &str) -> Option<u64> {
-        let windows = self.windows.as_ref()?;
-        let is_open = self.hub.is_open(Format::Ollama, Some(model));
-        is_open.then(|| Handle::current().block_on(windows.of(model))).flatten()
+        let windows = self.windows.as_ref().filter(|_| self.hub.window() == Window::Guessed)?;
+        Handle::current().block_on(windows.of(model))
     }
 
     fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {

@@ -29,6 +29,8 @@ pub struct Script {
     /// How a longer prompt is refused, in place of the API's own words; `{limit}` and `{size}` stand
     /// for the tokens.
     pub wording: Option<String>,
+    /// Has Ollama read as much of a prompt as the request tells it to make room for.
+    pub makes_room: bool,
     /// The context size that Ollama's `/api/ps` tells of the model once it answered a prompt.
     pub loaded: Option<u64>,
     /// Compress answers for those who accept gzip, streams too.
@@ -207,9 +209,18 @@ mod tests {
 
     #[test]
     fn faults_are_words() {
-        for text in
-            ["none", "status 429", "page 502", "hang", "hold", "stall", "cut", "drop", "error", "slow 5"]
-        {
+        for text in [
+            "none",
+            "status 429",
+            "page 502",
+            "hang",
+            "hold",
+            "stall",
+            "cut",
+            "drop",
+            "error",
+            "slow 5",
+        ] {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         assert!("status".parse::<Fault>().is_err());

@@ -164,7 +164,9 @@ async fn prompt(
         return Ok(refuse(state, api, &asked, &refusal));
     }
     let tokens = canon::whole(&asked.body).len() as u64 / 4;
-    if let Some(limit) = script.limit.filter(|limit| tokens > *limit) {
+    let room = asked.body["options"]["num_ctx"].as_u64().filter(|_| script.makes_room);
+    let limit = room.or(script.limit);
+    if let Some(limit) = limit.filter(|limit| tokens > *limit) {
         if api != Api::Ollama || asked.body["truncate"] == json!(false) {
             let refusal = match &script.wording {
                 Some(wording) => Refusal::new(
@@ -189,7 +191,7 @@ async fn prompt(
             Api::Chat | Api::Ollama => inner.cache.unmarked(&asked.body, "messages"),
         };
         // Of what it cut it reads no more, and reports no more.
-        let usage = script.limit.map_or(usage, |limit| usage.at_most(limit));
+        let usage = limit.map_or(usage, |limit| usage.at_most(limit));
         let reply =
             reply::write(api, script, &asked.body, &asked.text, (asked.number, asked.place), usage);
         reply::remember(api, &reply, &mut inner.memory);

@@ -138,7 +138,8 @@ fn streams_are_relayed_as_they_come() {
     for chunk in [0, 7] {
         for api in APIS {
             let script = Script { pings: true, chunk, ..Script::agent(1, calls()) };
-            let serving = Serving::start(script.clone(), &[]);
+            // Nothing but the prompts arrives: answers are numbered.
+            let serving = Serving::start(script.clone(), &["--limit", "100000"]);
             let direct = Upstream::start(script).unwrap();
             let through = serving.send(prompt(api, true));
             let expected = prompt(api, true).send(direct.address()).unwrap();

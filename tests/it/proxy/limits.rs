@@ -166,3 +166,30 @@ fn a_request_that_states_its_context_size_is_taken_at_its_word() {
     assert_eq!(status(&serving)["limit"], 12_288);
     assert_eq!(serving.upstream.records().len(), 1, "nobody else was asked");
 }
+
+/// Where its user chose a context size Ollama is told of it with each request, so that it reads the
+/// whole of a prompt (SPEC 3.1); a request that asks for more goes as it came.
+#[test]
+fn ollama_is_told_the_context_size_that_its_user_chose() {
+    let script = Script { limit: Some(1200), makes_room: true, ..Script::default() };
+    let serving = Serving::start(script, &["--size", "16384"]);
+    talk(&serving, "llama3.2", 4..10);
+    for prompt in serving.prompts() {
+        assert_eq!(prompt.body["options"], json!({"num_ctx": 16_384}));
+        assert!(!prompt.cut_short, "{}", prompt.number);
+    }
+    assert!(!serving.said().contains("prompt-cut"), "{}", serving.said());
+    let num_ctx = |stated: u64| {
+        let body = json!({"model": "m", "stream": false, "messages": [
+            {"role": "user", "content": format!("Hello {stated}.")}],
+            "options": {"seed": 1, "num_ctx": stated}});
+        serving.post("/api/chat", &body);
+        serving.last().body["options"].clone()
+    };
+    assert_eq!(num_ctx(2048), json!({"seed": 1, "num_ctx": 16_384}));
+    assert_eq!(num_ctx(32_768), json!({"seed": 1, "num_ctx": 32_768}));
+    // Others are not told of it.
+    let agent = Agent::new(Api::Chat, "Hello.");
+    serving.post(Api::Chat.path(), &agent.request());
+    assert_eq!(serving.last().body.get("options"), None);
+}

@@ -22,7 +22,7 @@ use crate::builder::Builder;
 use crate::recorded::said;
 use crate::session::{Clock, Prompt, Session, Shared};
 use crate::target::{KnownLimit, WindowSource};
-use crate::{Error, Profile};
+use crate::{Error, Profile, Window};
 use compaction::Compactions;
 use conversations::{Conversations, History, Slot};
 use scans::Scans;
@@ -40,7 +40,7 @@ pub struct Ask {
     pub label: Option<String>,
     /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
     pub window: Option<u64>,
-    /// What the model's server says of it where neither does, in tokens; [`Hub::is_open`] says
+    /// What the model's server says of it where neither does, in tokens; [`Hub::window`] says
     /// whether that is wanted.
     pub told: Option<u64>,
 }
@@ -110,6 +110,7 @@ pub struct Hub {
     journal: Arc<dyn Archive>,
     settings: Box<dyn Fn() -> Builder + Send + Sync>,
     profile: Profile,
+    window: Window,
     clock: Clock,
     shared: Arc<Shared>,
     scans: Scans,
@@ -146,12 +147,13 @@ impl Hub {
         settings: impl Fn() -> Builder + Send + Sync + 'static,
         most: usize,
     ) -> Self {
-        let Builder { profile, clock, models, .. } = settings().settled();
+        let Builder { profile, window, clock, models, .. } = settings().settled();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             journal,
             settings: Box::new(settings),
             profile,
+            window,
             clock,
             shared: Arc::default(),
             scans: Scans::new(most),
@@ -237,9 +239,10 @@ impl Hub {
         Ok(self.sent(prompt, ask, &history))
     }
 
-    /// Whether the server may say how large a prompt to a model may be: its user does not.
-    pub fn is_open(&self, format: Format, model: Option<&str>) -> bool {
-        (self.settings)().limit(format, model).source != WindowSource::User
+    /// What its user says of the size of prompts; a server is worth asking only where that is
+    /// [`Window::Guessed`].
+    pub fn window(&self) -> Window {
+        self.window
     }
 
     /// How a prompt that is too long is told from other refusals.
