@@ -79,3 +79,5 @@ mod tiered;
 mod tutorial;
 #[cfg(test)]
 mod windows;
+#[cfg(test)]
+mod written;
