@@ -43,7 +43,7 @@ fn each_has_the_hooks_that_it_describes() {
     let early = ["budgets", "arrive", "trigger", "plan", "prompt", "render", "on_event"];
     check("early", &early);
     check("none", &["arrive", "trigger"]);
-    check("ollm", &["budgets", "trigger", "plan", "age", "status"]);
+    check("ollm", &["budgets", "trigger", "plan", "age", "prompt", "status"]);
     let staged = ["budgets", "trigger", "plan", "age", "prompt", "verify", "render", "status"];
     check("staged", &staged);
     let tiered =
