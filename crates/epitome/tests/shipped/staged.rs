@@ -96,7 +96,7 @@ fn a_large_window_wants_sections() {
         let errors = errors(&prompt);
         assert_eq!(errors.len(), usize::from(error.is_some()), "{errors:?}");
         assert!(error.is_none_or(|error| errors[0].ends_with(error)), "{errors:?}");
-        let system = model.asked()[0].system.clone().unwrap();
-        assert!(system.ends_with(&text("sections")), "{system}");
+        let user = model.asked()[0].user.clone();
+        assert!(user.ends_with(&text("sections")), "{user}");
     }
 }
