@@ -98,10 +98,10 @@ CLIENTS = [
     Client("opencode", opencode, [call("bash", command="cat log-{turn}.txt", description="Look"),
                                   call("bash", command="cat jobs-{turn}.json", description="Look")],
            25000, opencode_setup),
-    Client("anthropic", package("anthropic"), BOTH, 6000, serve=True),
-    Client("openai-chat", package("openai"), BOTH, 6000, serve=True, gzip=True),
-    Client("openai-responses", package("responses"), BOTH, 6000, serve=True),
-    Client("ollama", package("ollama"), BOTH, 6000, serve=True),
+    Client("anthropic", package("anthropic"), BOTH, 4500, serve=True),
+    Client("openai-chat", package("openai"), BOTH, 4500, serve=True, gzip=True),
+    Client("openai-responses", package("responses"), BOTH, 4500, serve=True),
+    Client("ollama", package("ollama"), BOTH, 4500, serve=True),
 ]
 
 ENVIRONMENT = {
