@@ -253,7 +253,7 @@ impl Builder {
     /// Adds several language models, as [`Builder::llm`] does.
     #[must_use]
     pub fn models(mut self, models: Vec<Arc<dyn Model>>) -> Self {
-        self.models.0.extend(models);
+        self.models.all.extend(models);
         self
     }
 
@@ -321,7 +321,7 @@ impl Builder {
         if let (Counting::Default, Some(name)) = (&self.counting, counted_as) {
             self.counting = Counting::Model(name.to_owned());
         }
-        if self.models.0.is_empty() {
+        if self.models.all.is_empty() {
             self.models = self.profile.models.clone();
         }
         if self.summarizers.is_empty() {
@@ -380,7 +380,7 @@ impl Builder {
 
     /// Where models write in the background, if they do.
     pub(crate) fn in_background(&self) -> Option<Handle> {
-        let is_on = !self.models.0.is_empty() && self.profile.options.summaries.background;
+        let is_on = !self.models.all.is_empty() && self.profile.options.summaries.background;
         self.runtime.clone().filter(|_| is_on)
     }
 

@@ -92,7 +92,7 @@ impl Council {
     pub(crate) async fn reply<J: Asked>(&self, mut ask: ModelAsk) -> Result<String, String> {
         let patience = Patience::new(&self.clock, self.within);
         let mut why = "there is no model to ask; grant one, or decide without".to_owned();
-        let mut models = self.models.0.iter();
+        let mut models = self.models.all.iter();
         while let Some(model) = models.next() {
             // Whoever hangs leaves time for those behind it.
             let still = models.len() as u32 + 1;
@@ -196,7 +196,7 @@ mod tests {
     fn outcome(asks: usize, models: Vec<Arc<dyn Model>>, clock: Clock) -> (Option<String>, String) {
         let council = Council {
             chain: Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new()),
-            models: Models(models),
+            models: models.into(),
             within: Duration::from_secs(60),
             window_share: 0.5,
             counter: Arc::new(FixedCounter::Words),

@@ -67,7 +67,7 @@ impl Decided {
             texts,
             counter,
             summarizers,
-            models: &self.council.models.0,
+            models: &self.council.models.all,
             standing: Plan::default(),
             prepared: None,
             checkpoints: Vec::new(),

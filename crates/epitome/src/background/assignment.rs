@@ -91,7 +91,7 @@ impl Assignment {
     /// The models, by their names.
     pub(super) fn models(&self) -> String {
         let names: Vec<_> =
-            self.council.models.0.iter().map(|model| format!("`{}`", model.name())).collect();
+            self.council.models.all.iter().map(|model| format!("`{}`", model.name())).collect();
         names.join(", ")
     }
 
@@ -121,7 +121,7 @@ impl Assignment {
             style: self.style,
             passages: false,
         };
-        for model in &self.council.models.0 {
+        for model in &self.council.models.all {
             let taken = Taken::default();
             let writer = Writer {
                 council: &self.council,

@@ -253,6 +253,14 @@ impl Background {
         (self.draft, self.rests) = (Some(draft), None);
     }
 
+    /// Other models are asked from now on: what those before were asked for is given up, what they
+    /// wrote stays, and what they were asked for in vain is no longer in vain.
+    pub(crate) fn begin_anew(&mut self) {
+        self.stop();
+        (self.draft, self.rests, self.standing) = (None, None, None);
+        locked(&self.desk).vain.clear();
+    }
+
     fn stop(&mut self) {
         self.waiting = None;
         if let Some(task) = self.task.take() {

@@ -159,7 +159,7 @@ impl Hub {
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
             compactions: Mutex::default(),
-            makers: models.0.is_empty().then(|| Semaphore::new(processors * MAKERS)),
+            makers: models.all.is_empty().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
 

@@ -56,18 +56,41 @@ impl fmt::Display for Scribe {
 
 /// Models that are ready to be asked, in their order.
 #[derive(Clone, Default)]
-pub(crate) struct Models(pub(crate) Vec<Arc<dyn Model>>);
+pub(crate) struct Models {
+    pub(crate) all: Vec<Arc<dyn Model>>,
+    /// The one among them that the conversation is with.
+    talking: Option<Arc<dyn Model>>,
+}
+
+impl Models {
+    /// Has this model in the place of the one that the conversation was with; gives whether that
+    /// was one of them.
+    pub(crate) fn talk_with(&mut self, client: &Client) -> bool {
+        let Some(before) = &self.talking else { return false };
+        let now: Arc<dyn Model> = Arc::new(client.clone());
+        let its = self.all.iter_mut().filter(|one| Arc::ptr_eq(one, before));
+        let replaced = its.map(|one| *one = now.clone()).count();
+        self.talking = Some(now);
+        replaced > 0
+    }
+}
+
+impl From<Vec<Arc<dyn Model>>> for Models {
+    fn from(all: Vec<Arc<dyn Model>>) -> Self {
+        Self { all, talking: None }
+    }
+}
 
 impl PartialEq for Models {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, other): (&Arc<dyn Model>, _)| Arc::ptr_eq(one, other);
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+        self.all.len() == other.all.len() && self.all.iter().zip(&other.all).all(same)
     }
 }
 
 impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|model| model.name())).finish()
+        f.debug_list().entries(self.all.iter().map(|model| model.name())).finish()
     }
 }
 
@@ -117,25 +140,28 @@ impl Profile {
         transport: Arc<dyn Transport>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
-        let mut models: Vec<Arc<dyn Model>> = Vec::new();
+        let ready = |client: Client| -> Arc<dyn Model> {
+            Arc::new(client.signatures(self.signatures.clone()))
+        };
+        let talking = talking.cloned().map(ready);
+        let mut all = Vec::new();
         for scribe in &self.scribes {
-            let client = match scribe {
-                Scribe::Extractive => None,
-                Scribe::Talking => talking.cloned(),
+            match scribe {
+                Scribe::Extractive => {}
+                Scribe::Talking => all.extend(talking.clone()),
                 Scribe::Model(spec) => {
-                    Some(Client::new(Endpoint::of(spec.clone(), &var)?, transport.clone()))
+                    let endpoint = Endpoint::of(spec.clone(), &var)?;
+                    all.push(ready(Client::new(endpoint, transport.clone())));
                 }
-            };
-            let client = client.map(|client| client.signatures(self.signatures.clone()));
-            models.extend(client.map(|client| Arc::new(client) as Arc<dyn Model>));
+            }
         }
-        self.models = Models(models);
+        self.models = Models { all, talking };
         Ok(self)
     }
 
     /// The models that are ready to be asked; none before [`Profile::connected`].
     pub fn models(&self) -> &[Arc<dyn Model>] {
-        &self.models.0
+        &self.models.all
     }
 
     /// Whether it names a model by itself.

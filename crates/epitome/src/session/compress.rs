@@ -96,7 +96,7 @@ impl Session {
         if let Some(offload) = &self.offload {
             inputs::look_up(&mut columns, &thread, offload.workspace());
         }
-        let models = if self.defers() { &[][..] } else { &brief.council.models.0 };
+        let models = if self.defers() { &[][..] } else { &brief.council.models.all };
         let mut planning = Planning {
             council: &brief.council,
             common: &brief.common,

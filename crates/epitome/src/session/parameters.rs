@@ -3,7 +3,10 @@
 //! Invariant: none of them is part of the history, so a change of one leaves that as it is, in the
 //! journal and in the prompt (SPEC 4.4, 4.5). Called by `Talk` and hosts.
 
+use epitome_model::Client;
+
 use super::{Given, Session};
+use crate::background::Background;
 use crate::target::Window;
 use crate::{Error, Profile};
 
@@ -18,6 +21,14 @@ impl Session {
         let known = self.opened()?.clone();
         self.given = Given::Pushed(Box::new(known.under(request)?));
         Ok(())
+    }
+
+    /// The model that the conversation is with from now on: it writes the summaries where the profile
+    /// says that this one does, and what the one before was asked for it is asked for anew.
+    pub(crate) fn talk_with(&mut self, client: &Client) {
+        if self.settings.models.talk_with(client) {
+            self.background.iter_mut().for_each(Background::begin_anew);
+        }
     }
 
     /// The profile.

@@ -22,7 +22,7 @@ impl Session {
         whole: &Whole<'_, '_>,
         state: &State,
     ) -> Result<Option<Underway>, Error> {
-        if self.settings.models.0.is_empty() {
+        if self.settings.models.all.is_empty() {
             return Ok(None);
         }
         let (bytes, _) = self.written(ground, whole, "", state)?;

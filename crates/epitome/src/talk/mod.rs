@@ -92,6 +92,12 @@ impl Talk {
         &self.client
     }
 
+    /// Talks with this model from now on.
+    fn take(&mut self, client: Client) {
+        self.session.talk_with(&client);
+        self.client = client;
+    }
+
     /// The format of its messages.
     fn format(&self) -> Format {
         self.client.endpoint().spec.api.format()
@@ -109,7 +115,7 @@ impl Talk {
             return Err(Error::OtherFormat { history, asked });
         }
         self.session.go_on_under(&client.opening(None))?;
-        self.client = client.signatures(self.session.profile().signatures().clone());
+        self.take(client.signatures(self.session.profile().signatures().clone()));
         Ok(())
     }
 

@@ -19,7 +19,7 @@ impl Talk {
         let stated = self.session.window() != Window::Guessed;
         let known = self.stated().limit;
         if stated {
-            self.client = self.client.clone().window(Some(known));
+            self.take(self.client.clone().window(Some(known)));
             return Ok(());
         }
         let Probed { window, trained } = self.client.probe().await?;
@@ -30,7 +30,7 @@ impl Talk {
         };
         let told = |limit| KnownLimit { limit, source: WindowSource::Probe };
         self.session.told.window = found.map(told);
-        self.client = self.client.clone().window(found);
+        self.take(self.client.clone().window(found));
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use epitome::model::{Client, Endpoint, Http, Terms};
 use epitome::types::Happened;
-use epitome::{Builder, Compressor, Heard, Memory, Talk, Window};
+use epitome::{Builder, Compressor, Config, Heard, Memory, Sources, Talk, Window};
 use epitome_upstream::{Fault, Script, Turn, Upstream};
+use tokio::runtime::Handle;
 
 const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
 
@@ -207,5 +208,34 @@ async fn another_model_of_the_same_api_goes_on_with_the_conversation() {
         let other = if api == "ollama" { "openai" } else { "ollama" };
         let error = talk.switch(client(format!("{other}:x@{base}"))).unwrap_err().to_string();
         assert!(error.starts_with("the conversation so far is in the format "), "{error}");
+    }
+}
+
+/// Summaries are written by the model that talks, where the profile says so: the one that talks now.
+#[tokio::test]
+async fn another_model_that_talks_writes_the_summaries() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let transport = Arc::new(Http::new().unwrap());
+    let client = |name: &str| {
+        let spec = format!("openai:{name}@{}/v1", upstream.url());
+        let endpoint = Endpoint::of(spec.parse().unwrap(), |_| None).unwrap();
+        Client::new(endpoint, transport.clone())
+    };
+    let config = Config::load(Sources::default()).unwrap();
+    let profile = config.profile("ollm").unwrap();
+    let profile = profile.connected_with(Some(&client("m")), transport.clone(), |_| None).unwrap();
+    for runtime in [None, Some(Handle::current())] {
+        let builder = Compressor::builder().profile(profile.clone());
+        let builder = runtime.into_iter().fold(builder, Builder::background);
+        let mut talk = over(builder, ("openai", "/v1"), &upstream, Window::Limit(1500));
+        talk.say(&told(0), &mut |_| ()).await.unwrap();
+        talk.switch(client("larger")).unwrap();
+        let before = upstream.prompts().len();
+        for n in 1..40 {
+            talk.say(&told(n), &mut |_| ()).await.unwrap();
+        }
+        let asked = upstream.prompts().split_off(before);
+        assert!(asked.len() > 39, "nothing was summed up");
+        assert!(asked.iter().all(|one| one.body["model"] == "larger"));
     }
 }
