@@ -309,7 +309,8 @@ fn a_conversation_with_a_real_model_is_played_past_three_times_its_window() {
     let system = "You keep the log of a greenhouse and answer in one short sentence.";
     let lines = cassette("greenhouse.txt");
     let args = all.into_iter().chain(model).chain([system]);
-    let ran = place.feed(args.clone(), lines.as_bytes());
+    let asked: Vec<_> = lines.lines().flat_map(|line| [line, "/status"]).collect();
+    let ran = place.feed(args.clone(), asked.join("\n").as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let told = "2,048 tokens, told by the server";
     assert!(ran.err.contains(told), "{}", ran.err);
@@ -319,10 +320,15 @@ fn a_conversation_with_a_real_model_is_played_past_three_times_its_window() {
     assert_eq!(ours.len(), lines.lines().count(), "{}", ran.err);
     let theirs: Vec<u64> = tape.lines().filter_map(counted).collect();
     assert_eq!(theirs.len(), ours.len());
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        assert!(*theirs <= window, "a prompt of {theirs} tokens");
+    assert!(theirs.iter().all(|theirs| *theirs <= window), "{theirs:?}");
+    // What is stated after an answer holds for the next prompt.
+    let stated: Vec<_> = ran.err.lines().filter_map(band).collect();
+    let first = ours.len() - stated.len();
+    assert!((1..=3).contains(&first), "stated {} times: {}", stated.len(), ran.err);
+    let prompts = ours.iter().zip(&theirs).skip(first + 1);
+    for ((ours, theirs), (least, most)) in prompts.zip(&stated) {
         let ratio = *theirs as f64 / *ours as f64;
-        assert!((0.9..1.1).contains(&ratio), "{ours} of ours are {theirs} of theirs");
+        assert!((*least..*most).contains(&ratio), "{ours}, {theirs}: {least} to {most}");
     }
     assert!(ran.err.matches("compressed (").count() >= 3, "{}", ran.err);
     let shown = place.run(["session", "show", "g", "--store", "s.db", "--json"]).json();
@@ -332,6 +338,15 @@ fn a_conversation_with_a_real_model_is_played_past_three_times_its_window() {
 /// The tokens that a status line tells.
 fn used(line: &str) -> Option<u64> {
     line.strip_prefix("Context: ")?.split('/').next()?.replace(',', "").parse().ok()
+}
+
+/// The least and the most tokens of theirs for one of ours that a line of `/status` states.
+fn band(line: &str) -> Option<(f64, f64)> {
+    let (factor, line) = line.trim().strip_prefix("counted")?.trim().split_once(' ')?;
+    let factor: f64 = factor.parse().ok()?;
+    let band: f64 = line.split_once('±')?.1.split_once(' ')?.0.parse().ok()?;
+    let off = factor * band / 100.0;
+    Some((factor - off, factor + off))
 }
 
 /// The tokens of a prompt as the server counted them; of a question about the server none.

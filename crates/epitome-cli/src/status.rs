@@ -196,7 +196,7 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
         line("limit", source.to_string())?;
     }
     if let Some(Counted { factor, band, samples }) = status.counted {
-        let (band, samples) = (band * 100.0, counted(samples as u64, "answer"));
+        let (band, samples) = ((band * 100.0).ceil(), counted(samples as u64, "answer"));
         line("counted", format!("{factor:.2} of theirs for 1 of ours, ±{band:.0} % ({samples})"))?;
     }
     if let Some(Shortened { sent, evaluated }) = status.shortened {

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-/// How many samples are remembered: of a conversation, about its last turns.
-const SAMPLES: usize = 16;
+/// How many samples are remembered: of a conversation, some compressions' worth.
+const SAMPLES: usize = 32;
 /// So many must agree before they count.
 const ENOUGH: usize = 3;
 /// Prompts below so many tokens are mostly what the provider adds to any prompt.
@@ -18,13 +18,17 @@ const LEAST: u64 = 256;
 const MOST: f64 = 4.0;
 /// The part of the largest prompt below which a sample says little of prompts near the limit.
 const SMALL: u64 = 4;
-/// What a median distance is worth as a spread: the band then holds nearly all samples that scatter.
-const SPREADS: f64 = 3.0;
-/// So many of 8 samples are in the band even where they do not scatter: a compression changes what a
-/// prompt is made of, and all prompts after it count alike again.
+/// So many of 8 samples must be in the band; the others may be prompts that are another matter.
 const HELD: usize = 7;
 /// The widest band: beyond it a limit would be given away for noise.
 const WIDEST: f64 = 0.25;
+/// A prompt by so much smaller than the one before it is another text: of another conversation, or
+/// of this one with its beginning summarized.
+const ANEW: f64 = 0.9;
+/// Who differs from us on one text differs on another by so much of it more or less.
+const UNSEEN: f64 = 0.5;
+/// What texts that were not seen widen the band by at most.
+const MOST_UNSEEN: f64 = 0.1;
 
 /// What a provider counts for what we count as 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +40,10 @@ pub struct Calibration {
 /// How a provider counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
-    /// Tokens of the provider for one of ours.
+    /// Tokens of the provider for one of ours: the middle of what was seen.
     pub factor: f64,
-    /// How far single prompts are off that, as a part of it.
+    /// How far prompts may be off that, as a part of it: as far as they were, and as far as texts
+    /// that were not seen may be.
     pub band: f64,
     /// How many prompts say so.
     pub samples: usize,
@@ -76,16 +81,32 @@ impl Calibration {
     pub fn factor(&self) -> Option<Factor> {
         let largest = self.samples.iter().map(|[ours, _]| *ours).max()?;
         let telling = self.samples.iter().filter(|[ours, _]| *ours >= largest / SMALL);
-        let ratios: Vec<_> = telling.map(|[ours, theirs]| *theirs as f64 / *ours as f64).collect();
-        if ratios.len() < ENOUGH {
+        let mut ratios: Vec<_> =
+            telling.map(|[ours, theirs]| *theirs as f64 / *ours as f64).collect();
+        let samples = ratios.len();
+        if samples < ENOUGH {
             return None;
         }
-        let factor = median(ratios.clone());
-        let mut off: Vec<_> = ratios.iter().map(|ratio| (ratio - factor).abs()).collect();
-        off.sort_by(f64::total_cmp);
-        let spread = (off[off.len() / 2] * SPREADS).max(off[(off.len() - 1) * HELD / 8]);
-        let band = (spread / factor).min(WIDEST);
-        Some(Factor { factor, band, samples: ratios.len() })
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios[samples / 2];
+        ratios.retain(|ratio| (ratio - median).abs() <= WIDEST * median);
+        let [Some(least), Some(most)] = [ratios.first(), ratios.last()] else { return None };
+        if ratios.len() <= (samples - 1) * HELD / 8 {
+            return Some(Factor { factor: median, band: WIDEST, samples });
+        }
+        let factor = (least + most) / 2.0;
+        let seen = (most - least) / 2.0 / factor;
+        let unseen = ((factor - 1.0).abs() * UNSEEN).min(MOST_UNSEEN) / self.texts() as f64;
+        Some(Factor { factor, band: (seen + unseen).min(WIDEST), samples })
+    }
+
+    /// Of how many texts the samples are. A prompt begins with the one before it, until there is
+    /// another conversation or a compression: however many there are of one text, they say the same.
+    fn texts(&self) -> usize {
+        let pairs = self.samples.iter().zip(self.samples.iter().skip(1));
+        1 + pairs
+            .filter(|([before, _], [after, _])| (*after as f64) < *before as f64 * ANEW)
+            .count()
     }
 
     /// A limit in the provider's tokens, in ours: never more than it is, less the band where the
@@ -101,15 +122,9 @@ impl Calibration {
 impl Factor {
     /// A limit in the provider's tokens, in ours.
     pub fn limit(self, limit: u64) -> u64 {
-        let ours = limit as f64 / self.factor * (1.0 - self.band);
+        let ours = limit as f64 / (self.factor * (1.0 + self.band));
         (ours as u64).min(limit)
     }
-}
-
-/// The middle one; of an even number the greater of the two.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(1.0)
 }
 
 #[cfg(test)]
@@ -123,11 +138,16 @@ mod tests {
         assert_eq!(Calibration::of(samples.iter().copied()).limit(limit), expected);
     }
 
+    /// Prompts of ever new texts, whose counts all differ from ours by a quarter.
+    const SEEN: [[u64; 2]; 6] =
+        [[2000, 2500], [1000, 1250], [2000, 2500], [1000, 1250], [2000, 2500], [1000, 1250]];
+
     #[test]
     fn nothing_changes_until_enough_prompts_say_so() {
         check(&[], 1000, 1000);
         check(&[[1000, 1250], [1000, 1250]], 1000, 1000);
-        check(&[[1000, 1250], [1000, 1250], [2000, 2500]], 1000, 800);
+        // A quarter more, and a tenth for other texts.
+        check(&[[1000, 1250], [1000, 1250], [2000, 2500]], 1000, 727);
     }
 
     #[test]
@@ -144,30 +164,59 @@ mod tests {
         check(&[[8000, 1000], [8000, 1000], [8000, 1000]], 1000, 1000);
         // Small prompts beside large ones.
         let grown = [[300, 500], [300, 500], [300, 500], [4000, 4400], [5000, 5500], [6000, 6600]];
-        check(&grown, 11_000, 10_000);
+        check(&grown, 11_000, 9523);
+    }
+
+    #[track_caller]
+    fn says(samples: &[[u64; 2]], factor: f64, band: f64) {
+        let said = Calibration::of(samples.iter().copied()).factor().unwrap();
+        assert!((said.factor - factor).abs() < 1e-4 && (said.band - band).abs() < 1e-4, "{said:?}");
+    }
+
+    #[test]
+    fn the_band_is_as_wide_as_prompts_were_off() {
+        // Who counts as we do counts every text as we do.
+        says(&[[1000, 1000], [1100, 1100], [1200, 1200]], 1.0, 0.0);
+        says(&[[1000, 980], [1100, 1122], [1200, 1200]], 1.0, 0.02);
+    }
+
+    #[test]
+    fn the_fewer_texts_were_seen_the_wider_is_the_band() {
+        says(&[[1000, 1100], [1100, 1210], [1200, 1320]], 1.1, 0.05);
+        says(&[[1200, 1320], [1000, 1100], [1100, 1210]], 1.1, 0.025);
+        says(&[[1000, 900], [1100, 990], [1200, 1080]], 0.9, 0.05);
+        says(&SEEN[..3], 1.25, 0.05);
+        says(&SEEN, 1.25, 0.025);
+        says(&[[1000, 2000]; 5], 2.0, 0.1);
     }
 
     #[test]
     fn one_prompt_that_is_off_changes_nothing_and_many_widen_the_band() {
-        check(&[[1000, 1250], [1000, 1250], [1000, 1250], [1000, 3000]], 1000, 800);
-        let even = [[1000, 1240], [1000, 1250], [1000, 1260], [1000, 1245], [1000, 1255]];
-        let factor = Calibration::of(even).factor().unwrap();
-        assert_eq!((factor.factor, factor.samples), (1.25, 5));
-        assert!((factor.band - 0.012).abs() < 1e-9, "{}", factor.band);
-        assert_eq!(factor.limit(1000), 790);
+        says(&[&SEEN[..3], &[[2000, 6000]]].concat(), 1.25, 0.05);
+        says(&[&SEEN[..3], &[[2000, 6000]; 2]].concat(), 1.25, WIDEST);
     }
 
+    /// What stands for old talk is counted in another way than talk is.
     #[test]
-    fn a_band_holds_the_prompts_before_and_after_a_compression() {
-        let samples = [vec![[1000, 1120]; 12], vec![[1000, 1170]; 4]].concat();
-        let factor = Calibration::of(samples).factor().unwrap();
-        assert!(factor.factor * (1.0 + factor.band) >= 1.17, "{factor:?}");
+    fn the_first_prompts_after_a_compression_are_in_the_band() {
+        let talk = [[1000, 1110], [1200, 1332], [1400, 1554], [1600, 1776]];
+        let compressed = [[900, 1051], [1100, 1273], [1300, 1495], [1500, 1717]];
+        let (mut before, mut within) = (Vec::new(), 0);
+        for [ours, theirs] in [talk, compressed, compressed, compressed].concat() {
+            if let Some(said) = Calibration::of(before.iter().copied()).factor() {
+                let ratio = theirs as f64 / ours as f64;
+                assert!((ratio / said.factor - 1.0).abs() <= said.band, "{ratio}: {said:?}");
+                within += 1;
+            }
+            before.push([ours, theirs]);
+        }
+        assert_eq!(within, before.len() - ENOUGH);
     }
 
     #[test]
     fn the_newest_samples_count() {
         let mut calibration = Calibration::of([[1000, 2000]; SAMPLES]);
-        assert_eq!(calibration.limit(1000), 500);
+        assert_eq!(calibration.limit(1000), 454);
         for _ in 0..SAMPLES {
             assert!(calibration.learn(1000, 1000));
         }

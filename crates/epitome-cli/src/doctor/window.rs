@@ -101,7 +101,7 @@ fn learned_of(taught: &Taught) -> Option<Finding> {
         _ => format!("{} tokens, {source}", grouped(limit)),
     });
     let counted = taught.counted.map(|counted| {
-        let (factor, band) = (counted.factor, counted.band * 100.0);
+        let (factor, band) = (counted.factor, (counted.band * 100.0).ceil());
         format!("counts {factor:.2} tokens for 1 of ours, ±{band:.0} %")
     });
     let found: Vec<_> = limit.into_iter().chain(counted).collect();

@@ -100,8 +100,8 @@ impl Learned {
         let words = tokens.saturating_sub(images);
         // A server that counts less than we do is not told from one that cuts a little more of each
         // prompt, so no factor below 1 is believed here.
-        let factor = self.counted().map_or(1.0, |counted| counted.factor.max(1.0));
-        let expected = factor * words as f64;
+        let least = self.counted().map_or(1.0, |counted| counted.factor * (1.0 - counted.band));
+        let expected = least.max(1.0) * words as f64;
         let is_cut = cuts && counted > 0 && words >= TELLING && (counted as f64) < expected * CUT;
         if is_cut {
             self.shortened = Some(Shortened { sent: tokens, evaluated: counted });
@@ -111,13 +111,19 @@ impl Learned {
             let is_told = std::mem::replace(&mut self.told, true);
             return self.shortened.filter(|_| !is_told);
         }
-        if words >= TELLING {
-            (self.shortened, self.told) = (None, false);
+        // More text that counts no more was cut a little, and says nothing of counting.
+        let last = self.calibration.samples().last();
+        if !cuts || last.is_none_or(|[ours, theirs]| tokens <= ours || counted > theirs) {
+            self.calibration.learn(tokens, counted);
         }
-        self.calibration.learn(tokens, counted);
         // The provider takes more than it once did.
-        if self.limit.is_some_and(|limit| tokens > limit && counted > limit) {
-            self.limit = None;
+        let takes_more = match (self.shortened, self.limit) {
+            (Some(cut), _) => tokens >= cut.sent,
+            (None, Some(limit)) => tokens > limit && counted > limit,
+            (None, None) => false,
+        };
+        if takes_more {
+            (self.limit, self.shortened, self.told) = (None, None, false);
         }
         None
     }
@@ -172,6 +178,9 @@ mod tests {
         assert_eq!(known.answer(answered(8000, 2048, true)), None, "it was told");
         let again = Learned::of(&known.record().written()).unwrap();
         assert_eq!((again.limit, again.shortened), (Some(2048), Some(cut)));
+        // What fits was not cut, and says nothing of what does not.
+        assert_eq!(known.answer(answered(2000, 2000, true)), None);
+        assert_eq!((known.limit, known.shortened), (Some(2048), Some(cut)));
         // It takes the whole of it now, and forgets that it did not.
         known.answer(answered(8000, 8100, true));
         assert_eq!((known.limit, known.shortened), (None, None));
@@ -187,7 +196,9 @@ mod tests {
             .filter_map(|tokens| known.answer(answered(tokens, tokens.min(2048), true)))
             .collect();
         assert_eq!(told, [Shortened { sent: 3450, evaluated: 2048 }]);
-        assert_eq!(known.limit, Some(2048));
+        assert_eq!(known.limit, Some(2047));
+        let counted = known.counted().unwrap();
+        assert!(counted.band < 0.001, "what was cut says nothing of counting: {counted:?}");
     }
 
     #[test]

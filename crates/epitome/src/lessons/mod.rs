@@ -189,9 +189,9 @@ mod tests {
             lessons.learn(&journal, &about("a", "m"), |learned| learned.answer(sent));
         }
         for lessons in [lessons, Lessons::default()] {
-            assert_eq!(lessons.of(&journal, &about("a", "m")).unwrap().in_ours(1000), 800);
+            assert_eq!(lessons.of(&journal, &about("a", "m")).unwrap().in_ours(1000), 727);
         }
         let counted = taught(&journal, "a").unwrap()[0].counted.unwrap();
-        assert_eq!(counted, Counted { factor: 1.25, band: 0.0, samples: 3 });
+        assert_eq!(counted, Counted { factor: 1.25, band: 0.1, samples: 3 });
     }
 }

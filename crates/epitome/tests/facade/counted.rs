@@ -188,7 +188,8 @@ fn check(format: Format, tools: u64) {
     let lessons = keeper.lessons().unwrap();
     let counted = lessons[0].counted.unwrap();
     assert!((counted.factor - FACTOR).abs() < 0.001, "{format}: {counted:?}");
-    assert!(counted.band < 0.001 && counted.samples >= 3, "{format}: {counted:?}");
+    // Of one conversation only: another may be a tenth off.
+    assert!((counted.band - 0.1).abs() < 0.001 && counted.samples >= 3, "{format}: {counted:?}");
     let status = keeper.status(None).unwrap();
     assert_eq!(status.tokens, [ours, ours], "{format}");
 }
