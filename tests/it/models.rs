@@ -195,10 +195,13 @@ fn the_model_of_the_conversation_is_asked_behind_it() {
         let (question, before) = (&prompts[at], &prompts[at - 1]);
         let messages = question.body["messages"].as_array().unwrap();
         let asked = messages.last().unwrap()["content"].as_str().unwrap();
-        // Nothing but the question was added to what the client sent.
+        // Nothing but the question was added to what the client sent, and behind it all what its
+        // answer may take.
         let said = format!(r#",{{"role":"user","content":{}}}"#, json!(asked));
+        let bound = format!(r#","max_tokens":{}"#, question.body["max_tokens"]);
         let without = String::from_utf8_lossy(&question.raw).replace(&said, "");
-        assert_eq!(without, body.to_string());
+        assert_eq!(without.replace(&bound, ""), body.to_string());
+        assert!(without.ends_with(&format!("{bound}}}")), "{bound}");
         assert!(asked.contains("the conversation above, up to and with the message that begins:"));
         // All that was sent before is read.
         let [read, sent] = [question.usage.read, before.usage.prompt()];

@@ -36,8 +36,8 @@ pub struct ModelAsk {
     /// The most tokens of the reply.
     pub max_tokens: Option<u64>,
     /// The conversation that the question is added to, as a message of the user and nothing else,
-    /// so that the provider reads the rest from its cache. Then there is no `system`, and the size
-    /// of the reply is the conversation's own.
+    /// so that the provider reads the rest from its cache. Then there is no `system`, and a bound
+    /// that the conversation states for its replies stays.
     pub after: Option<Underway>,
     /// How long the answer may take, repetitions included; as long as the adapter lets it where
     /// nothing is said.

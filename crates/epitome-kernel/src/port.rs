@@ -152,6 +152,8 @@ pub enum Lack {
     Window(Option<u64>),
     /// The answer was cut off where it had as many tokens as it may have.
     Answer,
+    /// It was before anything was said: they all went into thoughts.
+    Thoughts,
 }
 
 /// A tool result that may be made smaller before it is first sent.

@@ -1,11 +1,12 @@
 //! A question by itself as a request of an API.
 //!
-//! Invariant: a question that extends a conversation changes nothing of it, so that the provider
-//! reads it from its cache. Called by the client.
+//! Invariant: a question that extends a conversation changes nothing that its provider caches, which is
+//! what the model reads: tools, system prompt, messages. How long the answer may be is none of that.
+//! Called by the client.
 
 use bytes::Bytes;
 use epitome_kernel::{ModelAsk, Underway};
-use epitome_wire::scan;
+use epitome_wire::{parameter, scan, with_parameter};
 use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
@@ -55,20 +56,42 @@ pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> 
     Bytes::from(body.to_string())
 }
 
-/// A conversation with a question behind it, said by the user. Nothing else of it changes.
+/// A conversation with a question behind it, said by the user. Nothing else of it changes but the bound
+/// of the answer, where it states none: whoever states one may think within it, and is not refused for
+/// thinking about more than may be said (Anthropic).
 ///
 /// # Errors
 ///
 /// When it is no request of its format, in words.
-pub(crate) fn after(underway: &Underway, question: &str) -> Result<Bytes, String> {
+pub(crate) fn after(
+    endpoint: &Endpoint,
+    underway: &Underway,
+    ask: &ModelAsk,
+) -> Result<Bytes, String> {
     let Underway { request, format } = underway;
     let format = format.parse().map_err(|_| format!("`{format}` is no format"))?;
     let found = scan(request, format).map_err(|error| error.to_string())?;
     // Not as an edit would do it: that may put the question into a message which is there.
-    let asked = format!(r#"{{"role":"user","content":{}}}"#, Value::from(question));
+    let asked = format!(r#"{{"role":"user","content":{}}}"#, Value::from(&*ask.user));
     let comma = if found.messages.is_empty() { "" } else { "," };
     let (before, behind) = request.split_at(found.list.end.saturating_sub(1));
-    Ok([before, comma.as_bytes(), asked.as_bytes(), behind].concat().into())
+    let request = [before, comma.as_bytes(), asked.as_bytes(), behind].concat();
+    Ok(bounded(request, endpoint, ask.max_tokens).into())
+}
+
+/// A request with the most that its answer may take, in tokens, where it states none.
+fn bounded(request: Vec<u8>, endpoint: &Endpoint, most: Option<u64>) -> Vec<u8> {
+    let ways: &[&[&str]] = match endpoint.spec.api {
+        Api::Ollama => &[&["options", "num_predict"]],
+        Api::Anthropic => &[&["max_tokens"]],
+        Api::OpenAi if endpoint.is_usual() => &[&["max_completion_tokens"], &["max_tokens"]],
+        Api::OpenAi => &[&["max_tokens"], &["max_completion_tokens"]],
+    };
+    let is_stated = ways.iter().any(|path| parameter(&request, path).is_some());
+    let most = most.filter(|_| !is_stated);
+    let bounded =
+        most.zip(ways.first()).and_then(|(most, path)| with_parameter(&request, path, most));
+    bounded.unwrap_or(request)
 }
 
 /// A conversation that begins: the system prompt, and no message yet.
@@ -103,12 +126,15 @@ fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {
 mod tests {
     use super::*;
 
+    fn endpoint(spec: &str) -> Endpoint {
+        let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
+        Endpoint::of(spec.parse().unwrap(), key).unwrap()
+    }
+
     #[test]
     fn a_conversation_begins_with_its_system_prompt() {
         let check = |spec: &str, expected: Value| {
-            let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
-            let endpoint = Endpoint::of(spec.parse().unwrap(), key).unwrap();
-            let body = opening(&endpoint, Some("Be brief."), Some(4096));
+            let body = opening(&endpoint(spec), Some("Be brief."), Some(4096));
             assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
         };
         let system = json!([{"role": "system", "content": "Be brief."}]);
@@ -130,8 +156,6 @@ mod tests {
 
     #[track_caller]
     fn check(spec: &str, expected: Value) {
-        let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
-        let endpoint = Endpoint::of(spec.parse().unwrap(), key).unwrap();
         let ask = ModelAsk {
             id: "q".into(),
             system: Some("Be brief.".into()),
@@ -139,24 +163,60 @@ mod tests {
             max_tokens: Some(9),
             ..ModelAsk::default()
         };
-        let body = body(&endpoint, &ask, Some(4096));
+        let body = body(&endpoint(spec), &ask, Some(4096));
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
     }
+
+    /// A request with a question behind it.
+    fn asked(spec: &str, request: &str) -> Result<String, String> {
+        let endpoint = endpoint(spec);
+        let format = endpoint.spec.api.format().name().to_owned();
+        let underway = Underway { request: request.as_bytes().into(), format };
+        let (user, max_tokens) = ("So?".to_owned(), Some(9));
+        let ask = ModelAsk { user, max_tokens, ..ModelAsk::default() };
+        let bytes = after(&endpoint, &underway, &ask)?;
+        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    const ASKED: &str = r#"{"role":"user","content":"So?"}"#;
 
     #[test]
     fn a_question_behind_a_conversation_changes_nothing_of_it() {
         let check = |messages: &str, expected: &str| {
-            let with = |messages| format!(r#"{{"model":"m", "messages": [{messages}] , "n":1}}"#);
-            let request = with(messages).into_bytes().into();
-            let underway = Underway { request, format: "openai".to_owned() };
-            assert_eq!(after(&underway, "So?").unwrap(), with(expected));
+            let with =
+                |messages| format!(r#"{{"model":"m", "messages": [{messages}] , "max_tokens":1}}"#);
+            assert_eq!(asked("openai:m", &with(messages)).unwrap(), with(expected));
         };
-        let asked = r#"{"role":"user","content":"So?"}"#;
-        check("", asked);
+        check("", ASKED);
         let said = r#"{"content": "Hi",  "role":"user"}"#;
-        check(said, &format!("{said},{asked}"));
-        let underway = Underway { request: (*b"[").into(), format: "openai".to_owned() };
-        assert!(after(&underway, "So?").is_err());
+        check(said, &format!("{said},{ASKED}"));
+        assert!(asked("openai:m", "[").is_err());
+    }
+
+    /// What the conversation states stays; where it says nothing the answer has its bound, beside
+    /// what the provider caches.
+    #[test]
+    fn an_answer_behind_a_conversation_is_bounded() {
+        let check = |spec: &str, states: &str, expected: &str| {
+            let with =
+                |messages, behind| format!(r#"{{"model":"m","messages":[{messages}]{behind}}}"#);
+            assert_eq!(asked(spec, &with("", states)).unwrap(), with(ASKED, expected));
+        };
+        let own = "openai:m@http://127.0.0.1:1/v1";
+        check(own, "", r#","max_tokens":9"#);
+        check("openai:m", "", r#","max_completion_tokens":9"#);
+        for key in ["max_tokens", "max_completion_tokens"] {
+            let states = format!(r#","{key}":4000"#);
+            check(own, &states, &states);
+            check("openai:m", &states, &states);
+        }
+        let states = r#","max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":9000}"#;
+        check("anthropic:m", states, states);
+        check("ollama:m", "", r#","options":{"num_predict":9}"#);
+        let bounded = r#","options":{"num_ctx":8192,"num_predict":9}"#;
+        check("ollama:m", r#","options":{"num_ctx":8192}"#, bounded);
+        let states = r#","options":{"num_predict":-1}"#;
+        check("ollama:m", states, states);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use epitome_kernel::types::Body;
 use epitome_kernel::{Lack, Model, ModelAsk, ModelError, Underway};
-use epitome_wire::{Answer, Reply, Signatures, scan};
+use epitome_wire::{Answer, Format, Reply, Signatures, scan};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
@@ -405,7 +405,7 @@ impl Model for Client {
         let lacking = |cause: String, lack| ModelError { model: self.name.clone(), cause, lack };
         let failed = |cause| lacking(cause, Lack::Other);
         let body = match &ask.after {
-            Some(underway) => ask::after(underway, &ask.user).map_err(failed)?,
+            Some(underway) => ask::after(&self.endpoint, underway, ask).map_err(failed)?,
             None => ask::body(&self.endpoint, ask, self.window().await),
         };
         let answer = self.answered(body, ask.within, &mut |_| ()).await;
@@ -413,26 +413,8 @@ impl Model for Client {
             Failure::Overflow(over) => lacking(failure.to_string(), Lack::Window(over.limit)),
             _ => failed(failure.to_string()),
         })?;
-        if matches!(answer.stop.as_deref(), Some("length" | "max_tokens")) {
-            let cause = "its answer was cut off for being too long".to_owned();
-            return Err(lacking(cause, Lack::Answer));
-        }
-        let format = self.endpoint.spec.api.format();
-        let mut text = String::new();
-        for message in &answer.messages {
-            let entry = epitome_wire::message(message, format);
-            let entry = entry.map_err(|error| failed(error.to_string()))?;
-            for part in &entry.parts {
-                if let Body::Text(said) = &part.body {
-                    text.push_str(said);
-                }
-            }
-        }
-        let said = spoken(&text);
-        match said.is_empty() && thinks(&answer, &text) {
-            true => Err(failed("it thought and said nothing".to_owned())),
-            false => Ok(said.to_owned()),
-        }
+        let said = said(&answer, self.endpoint.spec.api.format());
+        said.map_err(|(cause, lack)| lacking(cause, lack))
     }
 
     async fn window(&self) -> Option<u64> {
@@ -450,6 +432,29 @@ impl Model for Client {
         conversation.format == format.name()
             && scan(&conversation.request, format)
                 .is_ok_and(|scan| scan.model.as_deref() == Some(&spec.name))
+    }
+}
+
+/// What an answer says, where it can be used.
+fn said(answer: &Answer, format: Format) -> Result<String, (String, Lack)> {
+    let mut text = String::new();
+    for message in &answer.messages {
+        let entry = epitome_wire::message(message, format);
+        let entry = entry.map_err(|error| (error.to_string(), Lack::Other))?;
+        for part in &entry.parts {
+            if let Body::Text(said) = &part.body {
+                text.push_str(said);
+            }
+        }
+    }
+    let said = spoken(&text);
+    let is_cut = matches!(answer.stop.as_deref(), Some("length" | "max_tokens"));
+    let lacks = |cause: &str, lack| Err((cause.to_owned(), lack));
+    match said.is_empty() {
+        true if is_cut => lacks("its answer was cut off before it said anything", Lack::Thoughts),
+        true if thinks(answer, &text) => lacks("it thought and said nothing", Lack::Other),
+        false if is_cut => lacks("its answer was cut off for being too long", Lack::Answer),
+        _ => Ok(said.to_owned()),
     }
 }
 
@@ -486,6 +491,25 @@ mod tests {
         check("<think>without end", "");
         check("hm, hm\n</think>\nso", "so");
         check("a <think> b", "a <think> b");
+    }
+
+    /// Where all of an answer went into thoughts, asking for less is of no use.
+    #[test]
+    fn what_is_lacking_of_an_answer_is_told() {
+        let check = |content: &str, stop: &str, expected: Result<&str, Lack>| {
+            let message = serde_json::json!({"role": "assistant", "content": content}).to_string();
+            let (messages, stop) = (vec![message.into_bytes()], Some(stop.to_owned()));
+            let answer = Answer { messages, stop, ..Answer::default() };
+            let found = said(&answer, Format::OpenAi).map_err(|(_, lack)| lack);
+            assert_eq!(found.as_deref(), expected.as_deref(), "{content}");
+        };
+        check("All was said.", "stop", Ok("All was said."));
+        check("All was", "length", Err(Lack::Answer));
+        check("<think>Hm", "length", Err(Lack::Thoughts));
+        check("", "length", Err(Lack::Thoughts));
+        check("<think>Hm</think>All", "length", Err(Lack::Answer));
+        check("<think>Hm", "stop", Err(Lack::Other));
+        check("", "stop", Ok(""));
     }
 
     #[test]

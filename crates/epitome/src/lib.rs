@@ -62,10 +62,10 @@ pub use config::{Config, ConfigError, Effective, Problem, ProxyTable, Setting, S
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Extractive, Facts};
 pub use epitome_kernel::{
-    Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Measure,
-    Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes, Store,
-    StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway, View, Workspace,
-    WorkspaceError, apply, nearest,
+    Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Lack,
+    Measure, Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes,
+    Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway, View,
+    Workspace, WorkspaceError, apply, nearest,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,

@@ -208,7 +208,15 @@ async fn a_question_behind_a_conversation_is_read_from_the_cache() {
         let [first, second] = &asked[..] else { panic!("{api}: {}", asked.len()) };
         assert_eq!(second.refused, None, "{api}");
         assert!(second.usage.read >= 250, "{api}: {:?} {:?}", first.usage, second.usage);
+        // Nothing is added but the question, and how long its answer may be where nobody said that.
         let said = r#",{"role":"user","content":"How is it?"}"#;
-        assert_eq!(String::from_utf8_lossy(&second.raw).replace(said, ""), body, "{api}");
+        let bound = match api {
+            "ollama" => r#","options":{"num_predict":50}"#,
+            "openai" => r#","max_tokens":50"#,
+            _ => "",
+        };
+        let without = String::from_utf8_lossy(&second.raw).replace(said, "");
+        assert_eq!(without.replace(bound, ""), body, "{api}");
+        assert!(without.contains(bound), "{api}");
     }
 }

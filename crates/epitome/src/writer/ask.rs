@@ -71,7 +71,8 @@ impl Writer<'_> {
                 let after = Some(underway.clone());
                 let ask = ModelAsk { user: question, after, ..ModelAsk::default() };
                 match self.ask(ask, answer).await {
-                    Err(Missed { lack: Lack::Window(_), .. }) => {}
+                    // Asked by itself it needs less room, and is told not to think.
+                    Err(Missed { lack: Lack::Window(_) | Lack::Thoughts, .. }) => {}
                     said => return said,
                 }
             }

@@ -7,7 +7,10 @@ use epitome::types::hook::{
     Summarize, Verify,
 };
 use epitome::types::{Event, Happened};
-use epitome::{Answer, Halt, Job, Keeper, Memory, ModelAsk, Opinion, Profile, Rest, Target};
+use epitome::{
+    Answer, Halt, Job, Keeper, Lack, Memory, Model, ModelAsk, ModelError, Opinion, Profile, Rest,
+    Target, Underway,
+};
 use epitome_testkit::{ScriptedModel, now};
 
 use crate::host::{bytes, conversation};
@@ -338,4 +341,48 @@ fn what_a_summary_says_of_goals_is_taken_up() {
     let prompt = talk.compressed();
     assert!(text(&prompt).contains("Goal: Read all stages"), "{}", text(&prompt));
     assert_eq!(*told.lock().unwrap(), [None, Some("Read all stages".to_owned())]);
+}
+
+/// A model that thinks behind a conversation, for longer than its answer may be.
+#[derive(Clone, Default)]
+struct Thinks(Arc<Mutex<Vec<ModelAsk>>>);
+
+#[async_trait::async_trait]
+impl Model for Thinks {
+    fn name(&self) -> &str {
+        "thinks"
+    }
+
+    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+        self.0.lock().unwrap().push(ask.clone());
+        match &ask.after {
+            None => Ok("All was said.".to_owned()),
+            Some(_) => {
+                let (model, cause) = (self.name().to_owned(), "it was cut off".to_owned());
+                Err(ModelError { model, cause, lack: Lack::Thoughts })
+            }
+        }
+    }
+
+    fn extends(&self, _: &Underway) -> bool {
+        true
+    }
+}
+
+#[test]
+fn whoever_only_thinks_behind_the_conversation_is_asked_by_itself() {
+    let model = Thinks::default();
+    let extends = |job: &Job<'_>, rest: &Rest<'_>| {
+        let Some(Answer::Prompt(prompt)) = asks(job, rest)? else { return Ok(None) };
+        Ok(Some(Answer::Prompt(Prompt { style: Line::Extend, ..prompt })))
+    };
+    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", extends)));
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(text(&prompt).contains("All was said.") && errors(&prompt).is_empty());
+    let asked = model.0.lock().unwrap();
+    let [behind, alone] = &asked[..] else { panic!("asked {} times", asked.len()) };
+    assert!(behind.after.is_some() && alone.after.is_none());
+    // For as much.
+    assert!(behind.max_tokens.is_some() && behind.max_tokens == alone.max_tokens);
 }
