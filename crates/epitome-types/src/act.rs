@@ -1,8 +1,8 @@
 //! Acts: what the user, the agent or a policy did to a session, beside what was said.
 //!
 //! Invariant: an act is recorded as it was done and never changes; goals, active augments, a
-//! pending ask, the watermark and the system prompt are projections of the acts of a session, in
-//! their order.
+//! pending ask, open questions, the watermark and the system prompt are projections of the acts of
+//! a session, in their order.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,14 @@ pub enum Act {
         blocks: u32,
         /// Tokens saved.
         saved: u64,
+    },
+    /// A policy has a model asked about a message while the conversation goes on, or that came to
+    /// an end: with an answer, or without.
+    Question {
+        /// The message.
+        entry: EntryKey,
+        /// Whether it is open from now on.
+        open: bool,
     },
     /// The system prompt was put together (SPEC 4.8).
     System {

@@ -88,13 +88,6 @@ impl Errand {
 }
 
 impl Assignment {
-    /// The models, by their names.
-    pub(super) fn models(&self) -> String {
-        let names: Vec<_> =
-            self.council.models.all.iter().map(|model| format!("`{}`", model.name())).collect();
-        names.join(", ")
-    }
-
     /// Asks for all of it.
     pub(super) async fn write(self, desk: &Mutex<Desk>) {
         let patience = Patience::new(&self.clock, self.within);

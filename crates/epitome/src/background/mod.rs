@@ -21,7 +21,10 @@ use tokio::time::timeout;
 
 pub(crate) use assignment::{Assignment, Errand};
 pub(crate) use candidates::{Candidate, Key, Worded, worded};
-pub(crate) use questions::{Inquiry, Question};
+pub(crate) use questions::{Answered, Question};
+
+use crate::council::Council;
+use questions::Questions;
 
 /// What is done for one conversation.
 pub(crate) struct Background {
@@ -30,9 +33,9 @@ pub(crate) struct Background {
     task: Option<Task>,
     /// What the task will be once the model has answered what it is asked first.
     waiting: Option<Assignment>,
-    /// The task that puts questions, and those that wait for it.
+    /// The task that puts questions, and whom they are put to.
     asking: Option<AbortHandle>,
-    open: Option<Inquiry>,
+    council: Option<Council>,
     /// Whether it waits for that.
     holds: bool,
     /// What was told and not heard yet.
@@ -52,8 +55,7 @@ struct Desk {
     /// What models were asked for in vain.
     vain: Vec<Key>,
     told: Vec<Happened>,
-    /// Questions with their replies, or with the reason why there is none.
-    answered: Vec<(Question, Option<String>)>,
+    questions: Questions,
 }
 
 /// The one task.
@@ -95,7 +97,7 @@ impl Background {
             task: None,
             waiting: None,
             asking: None,
-            open: None,
+            council: None,
             holds: false,
             told: Vec::new(),
             draft: None,
@@ -164,24 +166,32 @@ impl Background {
     }
 
     /// Puts questions, once those before them are answered.
-    pub(crate) fn wonder(&mut self, inquiry: Inquiry) {
-        let before = self.open.take().map(|open| open.questions).unwrap_or_default();
-        let Inquiry { council, questions } = inquiry;
-        self.open = Some(Inquiry { council, questions: before }.with(questions));
+    pub(crate) fn wonder(&mut self, council: Council, questions: Vec<Question>) {
+        self.council = Some(council);
+        locked(&self.desk).questions.add(questions);
         self.inquire();
     }
 
-    /// The questions that were answered, or could not be.
-    pub(crate) fn answered(&mut self) -> Vec<(Question, Option<String>)> {
-        self.inquire();
-        std::mem::take(&mut locked(&self.desk).answered)
+    /// The messages that models are asked about, until the answers are taken.
+    pub(crate) fn wonders_about(&self) -> Vec<EntryKey> {
+        locked(&self.desk).questions.about()
     }
 
+    /// Takes the questions that were answered, or could not be.
+    pub(crate) fn answered(&mut self) -> Vec<Answered> {
+        self.inquire();
+        locked(&self.desk).questions.take()
+    }
+
+    /// Has the questions put that wait, unless some are, or nobody may be asked.
     fn inquire(&mut self) {
         let is_asking = self.asking.as_ref().is_some_and(|task| !task.is_finished());
-        if let Some(inquiry) = self.open.take_if(|_| !is_asking && !self.holds) {
-            let desk = Arc::clone(&self.desk);
-            let work = async move { inquiry.ask(&desk).await };
+        let Some(council) = self.council.as_ref().filter(|_| !is_asking) else { return };
+        let mut desk = locked(&self.desk);
+        // A task that ends by itself leaves none that is put.
+        desk.questions.came(Err(format!("{} ended in the middle of it", council.models)));
+        if desk.questions.wait() && !self.holds {
+            let work = questions::put(council.clone(), Arc::clone(&self.desk));
             self.asking = Some(self.runtime.spawn(work).abort_handle());
         }
     }
@@ -189,7 +199,7 @@ impl Background {
     fn start(&mut self, assignment: Assignment) {
         let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
         let desk = Arc::clone(&self.desk);
-        let (within, models) = (assignment.within, assignment.models());
+        let (within, models) = (assignment.within, assignment.council.models.to_string());
         let (asked, named) = (keys.clone(), models.clone());
         let work = async move {
             if timeout(within, assignment.write(&desk)).await.is_err() {

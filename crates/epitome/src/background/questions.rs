@@ -1,9 +1,10 @@
 //! What policies ask models about new messages, while the conversation goes on.
 //!
-//! Invariant: whoever asked looks at the message once more when there is a reply, or is told that
-//! there is none. Made by sessions, run by a task of their own.
+//! Invariant: whoever asked looks at the message once more when there is a reply, or is told why there
+//! is none. Made by sessions, put by a task of their own.
 
-use std::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 use epitome_kernel::ModelAsk;
 use epitome_types::EntryKey;
@@ -13,14 +14,14 @@ use tokio::time::timeout;
 use super::{Desk, locked};
 use crate::council::Council;
 
-/// So many are open at most; the oldest give way.
+/// So many wait at most; the oldest give way.
 const MOST: usize = 8;
 
 /// A message that a policy has a question about.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     /// The policy.
-    policy: String,
+    pub(crate) policy: String,
     /// The message.
     pub(crate) key: EntryKey,
     /// What the policy was told of it, but for the text, with the replies so far.
@@ -31,10 +32,16 @@ pub(crate) struct Question {
     pub(crate) asked: usize,
 }
 
-/// Questions, and whom they are put to.
-pub(crate) struct Inquiry {
-    pub(crate) council: Council,
-    pub(crate) questions: Vec<Question>,
+/// A question with its reply, or with the reason why there is none.
+pub(crate) type Answered = (Question, Option<String>);
+
+/// The questions about one conversation.
+#[derive(Default)]
+pub(super) struct Questions {
+    waiting: VecDeque<Question>,
+    /// The one that is put.
+    put: Option<Question>,
+    answered: Vec<Answered>,
 }
 
 impl Question {
@@ -67,31 +74,59 @@ impl Question {
     }
 }
 
-impl Inquiry {
+impl Questions {
     /// Adds what else is asked.
-    pub(super) fn with(mut self, more: Vec<Question>) -> Self {
-        self.questions.extend(more);
-        let older = self.questions.len().saturating_sub(MOST);
-        self.questions.drain(..older);
-        self
+    pub(super) fn add(&mut self, more: Vec<Question>) {
+        self.waiting.extend(more);
+        let older = self.waiting.len().saturating_sub(MOST);
+        let why = || Some(format!("more than {MOST} questions wait for an answer"));
+        self.answered.extend(self.waiting.drain(..older).map(|question| (question, why())));
     }
 
-    /// Asks one after the other.
-    pub(super) async fn ask(self, desk: &Mutex<Desk>) {
-        let Self { council, questions } = self;
-        for question in questions {
-            let asked = council.reply::<ObserveJob<'_>>((*question.ask).clone());
-            let reply = match timeout(council.within, asked).await {
-                Ok(reply) => reply,
-                Err(_) => Err(format!("no answer within {} s", council.within.as_secs())),
-            };
-            let answered = match reply {
-                Ok(reply) => (question.replied(reply), None),
-                Err(why) => (question, Some(why)),
-            };
-            let mut desk = locked(desk);
-            desk.answered.push(answered);
-            desk.told.extend(council.failures.take());
-        }
+    /// Whether any waits.
+    pub(super) fn wait(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The messages that they are about.
+    pub(super) fn about(&self) -> Vec<EntryKey> {
+        let answered = self.answered.iter().map(|(question, _)| question);
+        let all = self.waiting.iter().chain(&self.put).chain(answered);
+        all.map(|question| question.key).collect()
+    }
+
+    /// Takes those that were answered, or could not be.
+    pub(super) fn take(&mut self) -> Vec<Answered> {
+        std::mem::take(&mut self.answered)
+    }
+
+    /// The next one, which is put now.
+    fn next(&mut self) -> Option<Question> {
+        self.put = self.waiting.pop_front();
+        self.put.clone()
+    }
+
+    /// What came of the one that was put, if there is one.
+    pub(super) fn came(&mut self, reply: Result<String, String>) {
+        let Some(question) = self.put.take() else { return };
+        self.answered.push(match reply {
+            Ok(reply) => (question.replied(reply), None),
+            Err(why) => (question, Some(why)),
+        });
+    }
+}
+
+/// Puts one after the other, until none waits.
+pub(super) async fn put(council: Council, desk: Arc<Mutex<Desk>>) {
+    loop {
+        let Some(question) = locked(&desk).questions.next() else { return };
+        let asked = council.reply::<ObserveJob<'_>>(*question.ask);
+        let reply = match timeout(council.within, asked).await {
+            Ok(reply) => reply,
+            Err(_) => Err(format!("no answer within {} s", council.within.as_secs())),
+        };
+        let mut desk = locked(&desk);
+        desk.questions.came(reply);
+        desk.told.extend(council.failures.take());
     }
 }

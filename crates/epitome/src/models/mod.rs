@@ -88,6 +88,14 @@ impl PartialEq for Models {
     }
 }
 
+/// Their names.
+impl fmt::Display for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.all.iter().map(|model| format!("`{}`", model.name())).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
 impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.all.iter().map(|model| model.name())).finish()

@@ -30,6 +30,8 @@ pub(crate) struct Acts {
     pub(crate) stale: bool,
     /// Who asked for a compression that no request has looked at yet.
     pub(crate) asked: Option<String>,
+    /// The messages that a model was asked about without an answer yet, and who asked.
+    pub(crate) open: Vec<(EntryKey, By)>,
     /// The message that holds the watermark.
     mark: Option<EntryKey>,
     pub(crate) goals: Goals,
@@ -55,11 +57,15 @@ impl Acts {
             systems: acts.iter().filter_map(Assembled::done).collect(),
             ..Self::default()
         };
-        for Acted { act, .. } in acts {
+        for Acted { act, by, .. } in acts {
             match act {
                 Act::Ask { tool } => found.asked = Some(tool.clone()),
                 Act::Met => found.asked = None,
                 Act::Mark { entry, .. } => found.mark = Some(*entry),
+                Act::Question { entry, open } => {
+                    found.open.retain(|(known, _)| known != entry);
+                    found.open.extend(open.then(|| (*entry, by.clone())));
+                }
                 _ => {}
             }
         }

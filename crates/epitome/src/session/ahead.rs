@@ -18,7 +18,7 @@ use super::due::{Due, Work};
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::state::State;
-use crate::background::{Assignment, Background, Draft, Errand, Inquiry, Key, Worded, worded};
+use crate::background::{Assignment, Background, Draft, Errand, Key, Worded, worded};
 use crate::council::Council;
 use crate::planning::{Planning, shaped};
 
@@ -61,7 +61,7 @@ impl Session {
         }
         let council = self.beside(&brief.council);
         if let (Some(background), Some(council)) = (&mut self.background, council) {
-            background.wonder(Inquiry { council, questions });
+            background.wonder(council, questions);
         }
     }
 

@@ -17,7 +17,7 @@ use super::ground::Ground;
 use super::state::State;
 use super::tally::intent;
 use crate::Error;
-use crate::background::Question;
+use crate::background::{Background, Question};
 use crate::council::{ASKS, TWICE};
 use crate::facts::speaker;
 
@@ -31,63 +31,22 @@ impl Session {
         events: &mut Events,
     ) -> Result<(), Error> {
         let [_, size] = ground.size();
-        let mut pins = std::mem::take(&mut state.to_pin);
+        let looked_at = self.look_again(ground, brief, state, events).await?;
         let new = ground.tail.from(ground.incoming.sent);
         let mut typed = ground.typed_before(ground.incoming.sent)?;
-        for (question, why) in std::mem::take(&mut state.answered) {
-            let keys = &ground.incoming.keys;
-            let Some(place) = keys.iter().rposition(|key| *key == question.key) else { continue };
-            if let Some(why) = why {
-                question.give_up(&brief.council, &why);
-                continue;
-            }
-            let of = (question.key, question.asked);
-            let seen = self.seen_at_once(of, &question.job(), brief, state);
-            let policy = brief.council.chain.winner("observe").unwrap_or_default();
-            if let Some(seen) = seen {
-                if seen.pin == Some(true) {
-                    pins.push((EntryId(place as u32), policy.clone()));
-                }
-                self.take_up(seen, policy, ground, state, events)?;
-            }
-        }
         for entry in new {
-            let goals = state.acts.as_ref().map(|acts| &acts.goals);
-            let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
-            let text = entry.readable();
-            let mut job = ObserveJob {
-                common: brief.common.clone(),
-                entry: arriving(entry, &text, ground),
-                actions: entry.calls().map(action).collect(),
-                intent: goal.clone().or_else(|| typed.clone()),
-                typed: typed.clone(),
-                since_epoch: ground.since_epoch(),
-                text: &text,
-            };
-            let place = ground.tail.place(entry.id);
-            let seen = match self.defers() {
-                false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
-                true => {
-                    self.seen_at_once((ground.incoming.keys[place.index()], 0), &job, brief, state)
-                }
-            };
-            let policy = brief.council.chain.winner("observe").unwrap_or_default();
-            if let Some(seen) = seen {
-                if seen.pin == Some(true) {
-                    pins.push((place, policy.clone()));
-                }
-                self.take_up(seen, policy, ground, state, events)?;
-            }
+            self.show(entry, typed.clone(), ground, brief, state, events).await?;
             typed = intent(entry).map(str::to_owned).or(typed);
             let speaker = speaker(entry);
             if matches!(speaker, Speaker::Human | Speaker::Model) {
                 self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
             }
         }
+        self.keep_questions(looked_at, state);
         for summary in std::mem::take(&mut state.written) {
             self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
         }
-        for (id, policy) in pins {
+        for (id, policy) in std::mem::take(&mut state.to_pin) {
             let key = ground.incoming.keys[id.index()];
             if !state.pins.contains(&key) {
                 self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
@@ -98,6 +57,98 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Has the policies look once more at the messages that they asked a model about: with its
+    /// answers, or anew where nobody is asked any longer, since the process ended that asked. Gives
+    /// which those are, and who asked.
+    async fn look_again(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<Vec<(EntryKey, By)>, Error> {
+        let place = |key: &EntryKey| ground.incoming.keys.iter().rposition(|known| known == key);
+        let answered = std::mem::take(&mut state.answered);
+        let mut known = self.asked_about();
+        known.extend(answered.iter().map(|(question, _)| question.key));
+        let mut looked_at = Vec::new();
+        for (question, why) in answered {
+            looked_at.push((question.key, By::Policy(question.policy.clone())));
+            let Some(place) = place(&question.key) else { continue };
+            if let Some(why) = why {
+                question.give_up(&brief.council, &why);
+                continue;
+            }
+            let of = (question.key, question.asked);
+            let seen = self.seen_at_once(of, &question.job(), brief, state);
+            self.take_up(seen, EntryId(place as u32), ground, brief, state, events)?;
+        }
+        let open = state.acts.as_ref().map(|acts| acts.open.clone()).unwrap_or_default();
+        for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
+            let old = place(&key).filter(|place| *place < ground.incoming.sent);
+            let Some(place) = old.filter(|place| *place >= ground.tail.first) else { continue };
+            let typed = ground.typed_before(place)?;
+            for entry in ground.tail.from(place).iter().take(1) {
+                self.show(entry, typed.clone(), ground, brief, state, events).await?;
+            }
+            looked_at.push((key, by));
+        }
+        Ok(looked_at)
+    }
+
+    /// Shows the policies a message, and does what they want about it. `typed` is what a person
+    /// typed last before it.
+    async fn show(
+        &self,
+        entry: &Entry,
+        typed: Option<String>,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<(), Error> {
+        let goals = state.acts.as_ref().map(|acts| &acts.goals);
+        let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
+        let text = entry.readable();
+        let mut job = ObserveJob {
+            common: brief.common.clone(),
+            entry: arriving(entry, &text, ground),
+            actions: entry.calls().map(action).collect(),
+            intent: goal.or_else(|| typed.clone()),
+            typed,
+            since_epoch: ground.since_epoch(),
+            text: &text,
+        };
+        let place = ground.tail.place(entry.id);
+        let seen = match self.defers() {
+            false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
+            true => self.seen_at_once((ground.incoming.keys[place.index()], 0), &job, brief, state),
+        };
+        self.take_up(seen, place, ground, brief, state, events)
+    }
+
+    /// Keeps for a new process about which messages models are asked from now on, and about which of
+    /// those that were looked at they no longer are.
+    fn keep_questions(&self, looked_at: Vec<(EntryKey, By)>, state: &mut State) {
+        let is_known = |key: &EntryKey| looked_at.iter().any(|(known, _)| known == key);
+        let asked = self.asked_about();
+        let is_open = |key: &EntryKey| {
+            asked.contains(key) || state.asking.iter().any(|question| question.key == *key)
+        };
+        let begun = state.asking.iter().filter(|question| !is_known(&question.key));
+        let begun = begun.map(|it| (it.key, true, By::Policy(it.policy.clone())));
+        let ended = looked_at.iter().filter(|(key, _)| !is_open(key));
+        let ended = ended.map(|(key, by)| (*key, false, by.clone()));
+        let acts = begun.chain(ended).map(|(entry, open, by)| (Act::Question { entry, open }, by));
+        let acts: Vec<_> = acts.collect();
+        state.doing.extend(acts);
+    }
+
+    /// The messages that models are being asked about.
+    fn asked_about(&self) -> Vec<EntryKey> {
+        self.background.as_ref().map(Background::wonders_about).unwrap_or_default()
     }
 
     /// What the policies say of a message without being kept waiting: what they ask a model is put
@@ -123,17 +174,22 @@ impl Session {
         }
     }
 
-    /// Does what a policy wants about a new message, beside pinning it.
+    /// Does what a policy wants about a message; what is pinned is so once all are looked at.
     fn take_up(
         &self,
-        seen: Observe,
-        policy: String,
+        seen: Option<Observe>,
+        place: EntryId,
         ground: &Ground<'_, '_>,
+        brief: &Brief,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
         let [_, size] = ground.size();
-        let Observe { warn, level, drift, recall, most, pin: _ } = seen;
+        let Some(Observe { warn, level, drift, recall, most, pin }) = seen else { return Ok(()) };
+        let policy = brief.council.chain.winner("observe").unwrap_or_default();
+        if pin == Some(true) {
+            state.to_pin.push((place, policy.clone()));
+        }
         if let Some(text) = warn {
             let policy = policy.clone();
             events.add([size; 2], Happened::PolicyWarning { policy, text, level });

@@ -17,7 +17,7 @@ use super::acts::{Acts, Doing};
 use super::export::Aside;
 use super::memory::Memory;
 use super::system::Made;
-use crate::background::Question;
+use crate::background::{Answered, Question};
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ pub(crate) struct State {
     pub(crate) doing: Vec<Doing>,
     /// What policies ask models about messages, and what was answered of what they asked before.
     pub(crate) asking: Vec<Question>,
-    pub(crate) answered: Vec<(Question, Option<String>)>,
+    pub(crate) answered: Vec<Answered>,
     /// What the plan of this request does beside changing the prompt.
     pub(crate) aside: Aside,
 }

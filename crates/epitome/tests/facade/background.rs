@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::types::hook::{Observe, Order, Orders, Summarize};
+use epitome::types::hook::{Order, Orders, Summarize};
 use epitome::types::{Event, Happened};
 use epitome::{
-    Answer, Builder, Compressions, Compressor, Config, Halt, Heard, Job, Memory, Model, ModelAsk,
+    Answer, Builder, Compressions, Compressor, Config, Heard, Job, Memory, Model, ModelAsk,
     ModelError, Opinion, Profile, Prompt, Rest, Sources, Window,
 };
 use epitome_upstream::Upstream;
@@ -21,11 +21,11 @@ use crate::model::asks;
 use crate::plan::places;
 use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text};
 
-const WRITTEN: &str = "All was said by a model.";
+pub(crate) const WRITTEN: &str = "All was said by a model.";
 
 /// What a model does once it may.
 #[derive(Clone, Copy)]
-enum Does {
+pub(crate) enum Does {
     Write,
     Refuse,
     Crash,
@@ -33,10 +33,10 @@ enum Does {
 
 /// A model that waits until it may answer.
 #[derive(Clone)]
-struct Slow {
+pub(crate) struct Slow {
     does: Does,
     may: Arc<Semaphore>,
-    asked: Arc<Mutex<Vec<ModelAsk>>>,
+    pub(crate) asked: Arc<Mutex<Vec<ModelAsk>>>,
     /// Questions that it was given up with.
     dropped: Arc<AtomicUsize>,
 }
@@ -51,21 +51,21 @@ impl Drop for Guard<'_> {
 }
 
 impl Slow {
-    fn new(does: Does) -> Self {
+    pub(crate) fn new(does: Does) -> Self {
         let may = Arc::new(Semaphore::new(0));
         Self { does, may, asked: Arc::default(), dropped: Arc::default() }
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
-    fn dropped(&self) -> usize {
+    pub(crate) fn dropped(&self) -> usize {
         self.dropped.load(Ordering::Relaxed)
     }
 
     /// Lets it answer once.
-    fn go(&self) {
+    pub(crate) fn go(&self) {
         self.may.add_permits(1);
     }
 }
@@ -115,7 +115,7 @@ fn alone(free: bool) -> String {
 }
 
 /// The prompt with which something is told.
-async fn told(talk: &mut Talk, event: &str) -> Prompt {
+pub(crate) async fn told(talk: &mut Talk, event: &str) -> Prompt {
     let mut others = Vec::new();
     for _ in 0..50 {
         yield_now().await;
@@ -128,7 +128,7 @@ async fn told(talk: &mut Talk, event: &str) -> Prompt {
     panic!("`{event}` was never told, but {others:?}");
 }
 
-async fn is_asked(model: &Slow, times: usize) {
+pub(crate) async fn is_asked(model: &Slow, times: usize) {
     for _ in 0..50 {
         if model.asked() == times {
             return;
@@ -396,78 +396,4 @@ async fn a_checkpoint_that_stays_gets_its_words_with_the_next_compression() {
     // The new one is asked for, too.
     is_asked(&model, 2).await;
     assert_eq!(talk.session.info().unwrap().compressions, 2);
-}
-
-/// Warns of a question that a person asks with what a model says of it.
-fn wondering(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
-    let Job::Observe(job) = job else { return Ok(None) };
-    if !job.text.ends_with('?') {
-        return Ok(None);
-    }
-    match job.common.replies.get("about") {
-        Some(reply) if !job.text.contains("again") => {
-            let warn = Some(format!("{}: {reply}", job.text));
-            Ok(Some(Answer::Observe(Observe { warn, ..Observe::default() })))
-        }
-        _ => {
-            let (id, user) = ("about".to_owned(), job.text.to_owned());
-            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
-        }
-    }
-}
-
-fn wonders(model: &Slow) -> Talk {
-    let builder = builder(2000).llm(model.clone()).policy(By("wonders", wondering));
-    Talk::new(builder.background(Handle::current()))
-}
-
-#[tokio::test]
-async fn no_prompt_waits_for_what_policies_ask_of_a_message() {
-    let model = Slow::new(Does::Write);
-    let mut talk = wonders(&model);
-    talk.say("user", "Who was it?");
-    assert!(talk.prompt().events.is_empty());
-    is_asked(&model, 1).await;
-    // What is asked meanwhile waits for that.
-    talk.say("assistant", "Nobody.");
-    talk.say("user", "And why?");
-    assert!(talk.prompt().events.is_empty());
-    for _ in 0..10 {
-        yield_now().await;
-    }
-    assert_eq!(model.asked(), 1);
-    model.go();
-    model.go();
-    let warned = |prompt: &Prompt| match &prompt.events[..] {
-        [Event { what: Happened::PolicyWarning { text, .. }, .. }] => text.clone(),
-        other => panic!("{other:?}"),
-    };
-    let first = told(&mut talk, "policy-warning").await;
-    assert_eq!(warned(&first), format!("Who was it?: {WRITTEN}"));
-    let second = told(&mut talk, "policy-warning").await;
-    assert_eq!(warned(&second), format!("And why?: {WRITTEN}"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_asks_a_model_that_hangs_is_told() {
-    let model = Slow::new(Does::Write);
-    let mut talk = wonders(&model);
-    talk.say("user", "Who was it?");
-    assert!(talk.prompt().events.is_empty());
-    is_asked(&model, 1).await;
-    tokio::time::sleep(Duration::from_secs(121)).await;
-    let late = told(&mut talk, "policy-error").await;
-    assert_eq!(errors(&late), ["wonders: `observe`: it asks `about`: no answer within 120 s"]);
-    assert_eq!(model.dropped(), 1);
-}
-
-#[tokio::test]
-async fn a_policy_asks_twice_at_most() {
-    let model = Slow::new(Does::Write);
-    (0..9).for_each(|_| model.go());
-    let mut talk = wonders(&model);
-    talk.say("user", "Who was it again?");
-    let given_up = told(&mut talk, "policy-error").await;
-    let why = "wonders: `observe`: it asks `about`: a model is asked twice at most; answer now";
-    assert_eq!((errors(&given_up), model.asked()), (vec![why.to_owned()], 2));
 }

@@ -23,6 +23,8 @@ mod plan;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod strip;
 #[cfg(test)]
 mod talk;
