@@ -26,6 +26,7 @@ use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
 use crate::session::{Clock, Listener, Session, system_time};
 use crate::target::{KnownLimit, Target, Window};
+use crate::writer::Patience;
 
 /// Who counts.
 #[derive(Default)]
@@ -367,10 +368,12 @@ impl Builder {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
         }
+        let within = self.patience();
         Ok(Council {
             chain,
             models: self.models.clone(),
-            within: self.patience(),
+            within,
+            patience: Arc::new(Patience::new(&self.clock, within)),
             window_share: self.profile.options.summaries.window_share,
             counter: Arc::clone(counter),
             clock: self.clock.clone(),

@@ -1,9 +1,9 @@
 //! The policies of a profile, and the models that they may ask.
 //!
 //! Invariant: a question for a model is answered at most [`ASKS`] times a hook, by the first model
-//! that can, in the time that there is for all of them; and what comes of a hook never stops a
-//! conversation: without an opinion the caller has one of its own. Called by live sessions and by
-//! the compressor of single conversations.
+//! that can; all that a request or a task asks, at whatever hooks, ends in the time that there is for
+//! it; and what comes of a hook never stops a conversation: without an opinion the caller has one of
+//! its own. Called by live sessions and by the compressor of single conversations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,19 +27,27 @@ pub(crate) const TWICE: &str = "a model is asked twice at most; answer now";
 pub(crate) struct Council {
     pub(crate) chain: Chain,
     pub(crate) models: Models,
-    /// How long models may take to answer a policy, all of them together.
+    /// How long models may take to answer the policies, for one request or one task.
     pub(crate) within: Duration,
+    /// How much of that time is left.
+    pub(crate) patience: Arc<Patience>,
     /// Share of a model's window that is used.
     pub(crate) window_share: f64,
     /// Counts what they are asked.
     pub(crate) counter: Arc<dyn Counter>,
-    /// Tells how much of that time is over.
+    /// Tells how time passes.
     pub(crate) clock: Clock,
     /// What plugins and models failed at beside the hooks.
     pub(crate) failures: Arc<Failures>,
 }
 
 impl Council {
+    /// The same with all of the time, for something else.
+    pub(crate) fn anew(&self) -> Self {
+        let patience = Arc::new(Patience::new(&self.clock, self.within));
+        Self { patience, ..self.clone() }
+    }
+
     /// What the chain answers to a job.
     pub(crate) async fn ask<J: Asked, T>(
         &self,
@@ -90,13 +98,12 @@ impl Council {
 
     /// What the first model says that has an answer; who has none is told of.
     pub(crate) async fn reply<J: Asked>(&self, mut ask: ModelAsk) -> Result<String, String> {
-        let patience = Patience::new(&self.clock, self.within);
         let mut why = "there is no model to ask; grant one, or decide without".to_owned();
         let mut models = self.models.all.iter();
         while let Some(model) = models.next() {
             // Whoever hangs leaves time for those behind it.
             let still = models.len() as u32 + 1;
-            match self.said(&**model, &mut ask, &patience, still).await {
+            match self.said(&**model, &mut ask, still).await {
                 Ok(reply) => return Ok(reply),
                 Err(cause) => why = cause,
             }
@@ -119,7 +126,6 @@ impl Council {
         &self,
         model: &dyn Model,
         ask: &mut ModelAsk,
-        patience: &Patience,
         still: u32,
     ) -> Result<String, String> {
         let texts = ask.system.iter().chain([&ask.user]);
@@ -130,9 +136,9 @@ impl Council {
             let why = format!("its window of {window} tokens has no room for a question of {size}");
             return Err(format!("`{}`: {why}", model.name()));
         }
-        let left = patience.left();
+        let left = self.patience.left();
         if left.is_zero() {
-            let most = patience.most().as_secs();
+            let most = self.within.as_secs();
             return Err(format!("`{}` is not asked: the {most} s are over", model.name()));
         }
         ask.within = Some(left / still);
@@ -208,6 +214,7 @@ mod tests {
             used: 0.0,
             budgets: <_>::default(),
             report: false,
+            patience: Arc::new(Patience::new(&clock, Duration::from_secs(60))),
             history: Vec::new(),
             done: <_>::default(),
         };
@@ -349,3 +356,19 @@ mod tests {
         fall(&[("a", Some("asked"), 1, Some(32)), well], Some("asked"), &[30], &[]);
     }
 }
+
+    /// A request that asks a lot waits no longer than one that asks once.
+    #[test]
+    fn all_that_a_request_asks_ends_in_time() {
+        let (time, given) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let passed = time.clone();
+        let clock: Clock = Arc::new(move || {
+            let passed = *passed.lock().unwrap();
+            format!("2026-01-01T00:{:02}:{:02}Z", passed / 60, passed % 60)
+        });
+        let says = Some("well");
+        let slow = Slow { name: "a", window: None, says, seconds: 25, time, given: given.clone() };
+        let (said, told) = outcome(2, vec![Arc::new(slow)], clock);
+        assert_eq!((said.as_deref(), &*told), (Some("well, well"), ""));
+        assert_eq!(*given.lock().unwrap(), [60, 35]);
+    }

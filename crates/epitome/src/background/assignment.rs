@@ -89,7 +89,8 @@ impl Errand {
 
 impl Assignment {
     /// Asks for all of it.
-    pub(super) async fn write(self, desk: &Mutex<Desk>) {
+    pub(super) async fn write(mut self, desk: &Mutex<Desk>) {
+        self.council = self.council.anew();
         let patience = Patience::new(&self.clock, self.within);
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();

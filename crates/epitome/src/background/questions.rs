@@ -120,6 +120,7 @@ impl Questions {
 pub(super) async fn put(council: Council, desk: Arc<Mutex<Desk>>) {
     loop {
         let Some(question) = locked(&desk).questions.next() else { return };
+        let council = council.anew();
         let asked = council.reply::<ObserveJob<'_>>(*question.ask);
         let reply = match timeout(council.within, asked).await {
             Ok(reply) => reply,

@@ -311,7 +311,8 @@ impl Session {
     /// The policies with what they noted so far; what they note here nobody sees.
     fn beside(&self, council: &Council) -> Option<Council> {
         // Where they cannot be loaded the next request says so.
-        self.settings.council(&council.counter, council.chain.memos()).ok()
+        let beside = self.settings.council(&council.counter, council.chain.memos()).ok()?;
+        Some(Council { patience: Arc::clone(&council.patience), ..beside })
     }
 }
 
