@@ -66,3 +66,20 @@ fn a_program_that_is_not_found_is_a_warning() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(ran.text().starts_with("warn  program   epitome "), "{}", ran.text());
 }
+
+/// What a profile inherits is never asked where a shipped policy has its name.
+#[test]
+fn a_profile_with_the_name_of_a_shipped_policy_is_a_warning() {
+    const INHERITS: &str = "[profile.early]\ninherits = \"ollm\"\n";
+    let place = Place::new();
+    place.write("epitome.toml", INHERITS);
+    let bad = check(&place, 0, &[("profile", "warn")]);
+    let found = bad[0]["found"].as_str().unwrap();
+    assert!(found.contains("epitome.toml:2: profile `early` has the name of a ship"), "{found}");
+    let shown = place.run(["config", "show", "--profile", "early"]);
+    assert!(shown.err.contains("which is asked before those of `ollm`"), "{}", shown.err);
+
+    place.write("epitome.toml", format!("{INHERITS}policies = [\"early\", \"ollm\"]\n"));
+    check(&place, 0, &[]);
+    assert_eq!(place.run(["config", "show", "--profile", "early"]).err, "");
+}

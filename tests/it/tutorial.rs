@@ -87,6 +87,6 @@ fn the_examples_do_what_they_say() {
             typed(&place, &folder, command);
         }
     }
-    let kept = place.path("examples/ab-profiles/compared/early");
+    let kept = place.path("examples/ab-profiles/compared/soon");
     assert!(std::fs::read_dir(kept).unwrap().count() > 0);
 }

@@ -14,7 +14,7 @@ use epitome::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::figure::middle;
 use crate::files;
 use crate::flags::WindowFlags;
@@ -122,6 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         args.window.set(sources)
     })?;
     let profile = config.chosen()?;
+    config.doubts(profile.name())?.iter().for_each(|doubt| fault::warn(&doubt.to_string()));
     let store = store_path(args.store.as_deref(), &config).ok();
     let values = chosen(config.values(profile.name())?, args.key.as_deref())?;
     if let (Some(key), false) = (&args.key, args.json) {

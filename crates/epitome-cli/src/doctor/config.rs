@@ -58,5 +58,13 @@ pub(super) fn profiles(patient: &Patient) -> Vec<Finding> {
     };
     let others = config.profiles().into_iter().filter(|name| name != config.chosen_name());
     let others = others.filter_map(|name| config.profile(&name).err().map(fail));
-    [chosen].into_iter().chain(others).collect()
+    let doubts = config.profiles().into_iter().filter_map(|name| config.doubts(&name).ok());
+    let mut doubts: Vec<_> = doubts.flatten().map(|doubt| doubt.to_string()).collect();
+    doubts.sort();
+    doubts.dedup();
+    let doubts = doubts.iter().map(|doubt| {
+        let (found, remedy) = doubt.split_once("; ").unwrap_or((doubt, "choose another name"));
+        Finding::warn(ABOUT, found, remedy)
+    });
+    [chosen].into_iter().chain(others).chain(doubts).collect()
 }

@@ -115,7 +115,7 @@ impl Config {
     }
 
     /// The policies that a profile lists, itself and not what it inherits from.
-    fn listed(&self, profile: &str) -> Option<Vec<Named>> {
+    pub(super) fn listed(&self, profile: &str) -> Option<Vec<Named>> {
         self.layers.iter().rev().find_map(|layer| {
             let listed = layer.profile(profile)?.get("policies")?.clone().into_array()?;
             let place = layer.places.of(&["profile", profile, "policies"]);

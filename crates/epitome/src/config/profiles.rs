@@ -13,6 +13,7 @@ use super::{Config, ConfigError, Problem, check, error, models, unreadable};
 use crate::models::Models;
 use crate::policies::{DEFAULT, Link, Policies};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
+use crate::rack::Origin;
 use crate::session::Redaction;
 use crate::target::Window;
 
@@ -104,6 +105,33 @@ impl Config {
         let mut way = self.way(name)?;
         way.remove(0);
         Ok(way)
+    }
+
+    /// What was hardly meant in a profile and those that it inherits from: one that says what it
+    /// inherits has the name of a shipped policy, which is asked before all of that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::profile`].
+    pub fn doubts(&self, name: &str) -> Result<Vec<Problem>, ConfigError> {
+        let doubt = |name: &String| {
+            let (parent, place) = self.parent(name).filter(|_| self.is_taken(name))?;
+            let what = format!(
+                "profile `{name}` has the name of a shipped policy, which is asked before those of \
+                 `{parent}`; choose another name, or list its `policies`"
+            );
+            Some(Problem::new(place, what))
+        };
+        Ok(self.way(name)?.iter().filter_map(doubt).collect())
+    }
+
+    /// Whether a profile says what it inherits from, names no policies, and a shipped one that may
+    /// be asked has its name.
+    fn is_taken(&self, name: &str) -> bool {
+        let found = self.shelves.find(name).filter(|_| name != DEFAULT);
+        self.says_parent(name)
+            && self.listed(name).is_none()
+            && found.is_some_and(|placed| placed.origin == Origin::Shipped)
     }
 
     /// A profile and those that it inherits from.
