@@ -7,6 +7,7 @@
 use epitome_kernel::{
     Answer, HOOKS, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest, nearest,
 };
+use epitome_plugin::check;
 use epitome_types::hook::{Shape, TableShape};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -61,7 +62,8 @@ impl Policy for Hooked {
             return Ok(None);
         }
         let asked = said(job).map_err(|error| self.failed(hook, error.to_string()))?;
-        let answer = self.running.plugin.hook(hook, &asked, &self.running.options);
+        let Running { plugin, options, .. } = &self.running;
+        let answer = check::hook(&**plugin, hook, &asked, options);
         let answer = answer.map_err(|failed| {
             // A program's failure says which call it was.
             let said = failed.to_string();

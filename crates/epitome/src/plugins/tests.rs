@@ -261,6 +261,7 @@ impl Plugin for Told {
             ("firm", "budgets") => Ok(Some(json!({ "soft": job["model"]["limit"] }))),
             ("firm", _) => Ok(Some(json!({ "levle": "soft" }))),
             ("broken", _) => Err(Failed::new("the disk is gone")),
+            ("careless", "budgets") => panic!("nobody looked"),
             _ => Ok(None),
         }
     }
@@ -346,6 +347,9 @@ fn a_plugin_that_answers_hooks_is_a_policy() {
         told(Told("broken", |_| Ok(None))),
         ["broken: budgets: the disk is gone", "broken: trigger: the disk is gone"]
     );
+    // Whoever panics has failed, too.
+    let careless = Told("careless", |_| Ok(None));
+    assert_eq!(told(careless), ["careless: budgets: it panicked; tell its author"]);
     let said = told(Told("firm", |_| Ok(None)));
     assert_eq!(
         said,
