@@ -122,6 +122,53 @@ fn outputs_that_cannot_be_written() {
     check("outputs_that_cannot_be_written", &lines);
 }
 
+/// Each file is known to be another one before any is read: the input is as it was.
+#[test]
+fn outputs_that_would_destroy_each_other() {
+    let place = place();
+    let before = place.read("good.json");
+    place.run("session import good.json --store s.db".split(' ')).silent();
+    let store = place.read("s.db");
+    let lines = refusals_in(
+        &place,
+        &[
+            "compress --ratio 4 good.json --output out.json --report ./out.json",
+            "compress --ratio 4 good.json --output out.db --store out.db",
+            "compress --ratio 4 good.json --report good.json",
+            "compress --ratio 4 good.json --store good.json",
+            "compress --ratio 4 good.json --report -",
+            "compress --ratio 4 good.json --output out.json --store -",
+            "compress --ratio 4 good.json --output - --json",
+            "compress --summarizer ollama:m --record good.json good.json",
+            "compress --summarizer ollama:m --cassette good.json --output good.json missing.json",
+            "replay good.json --store good.json",
+            "replay good.json --store s.db --summarizer ollama:m --record s.db-wal",
+            "session export good --store s.db --output s.db",
+            "chat --model ollama:m --store s.db --record s.db",
+            "ab good.json --resume good.json",
+        ],
+    );
+    check("outputs_that_would_destroy_each_other", &lines);
+    assert!(place.read("good.json") == before && place.read("s.db") == store);
+}
+
+/// `-` is standard output where it is that of the conversation, as it is standard input.
+#[test]
+fn a_dash_is_standard_output() {
+    let place = place();
+    let written = place.run("compress --ratio 4 good.json".split(' ')).silent();
+    let named = place.run("compress --ratio 4 --output - good.json".split(' ')).silent();
+    assert!(written == named && !written.is_empty());
+    place.run("session import good.json --store s.db".split(' ')).silent();
+    let shown = place.run("session export good --store s.db --output -".split(' ')).silent();
+    assert!(!shown.is_empty() && !place.files().contains(&"-".to_owned()));
+    // In its own place, and where nothing can be replaced.
+    place.run("compress --ratio 4 good.json --output good.json".split(' '));
+    assert_eq!(place.read("good.json"), written);
+    let nowhere = "compress --ratio 4 good.json --output /dev/null --report /dev/null";
+    assert_eq!(place.run(nowhere.split(' ')).code, 0);
+}
+
 #[test]
 fn what_cannot_fit_is_named() {
     let lines = refusals(&[

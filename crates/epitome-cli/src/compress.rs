@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use epitome::{Compressed, Compressor, Durability, Format, Memory, Profile, Report, Target};
 
+use crate::apart::{Part, apart};
 use crate::clock::{now, since};
 use crate::fault::{Fault, warn};
 use crate::files::Output;
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     /// The format that a recording is written in: anthropic, openai, responses or ollama [default: the nearer one]
     #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
     to: Option<Format>,
-    /// Writes the conversation to a file instead of standard output
+    /// Writes the conversation to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Writes the report as JSON to a file
@@ -88,7 +89,9 @@ pub(crate) struct BudgetFlags {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    if args.json && args.output.is_none() && !args.dry_run {
+    args.apart()?;
+    let file = files::named(args.output.as_deref());
+    if args.json && file.is_none() && !args.dry_run {
         return Err(Fault::usage(
             "`--json` prints the report on standard output, where the conversation goes; \
              name a file for that with `--output`",
@@ -106,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let name = files::name(args.input.as_deref());
         return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
     }
-    let output = prepare(args, args.output.as_deref())?;
+    let output = prepare(args, file)?;
     let report_file = prepare(args, args.report.as_deref())?;
     let compressed = compress(args, profile, config.durability(), &input);
     if let Some(tape) = tape {
@@ -121,11 +124,27 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if !args.common.quiet {
         report.warnings.iter().for_each(|line| warn(line));
     }
-    let shown = args.output.is_some() || io::stdout().is_terminal();
+    let shown = file.is_some() || io::stdout().is_terminal();
     if args.common.verbose || shown && !args.common.quiet && !args.json {
         report::show(&report, asked, args.store.as_deref());
     }
     Ok(())
+}
+
+impl Args {
+    /// Sees that no file is named twice that would be written.
+    fn apart(&self) -> Result<(), Fault> {
+        let [record, cassette] = self.tape.files();
+        apart(&[
+            ("the input", self.input.as_deref(), Part::Input),
+            ("`--output`", self.output.as_deref(), Part::Output),
+            ("`--report`", self.report.as_deref(), Part::Written),
+            ("`--store`", self.store.as_deref(), Part::Store),
+            self.common.profile.file(),
+            record,
+            cassette,
+        ])
+    }
 }
 
 /// Checks that an output can be written, unless nothing will be.

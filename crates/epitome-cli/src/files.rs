@@ -180,6 +180,11 @@ pub(crate) fn remove_store(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// The file that an output names; `-` is standard output.
+pub(crate) fn named(output: Option<&Path>) -> Option<&Path> {
+    output.filter(|path| *path != Path::new("-"))
+}
+
 /// A file that is about to be written.
 pub(crate) struct Output {
     path: PathBuf,
@@ -249,6 +254,20 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Where a path leads, whether or not a file is there; of a pipe or a device, which nothing
+/// replaces, nowhere.
+pub(crate) fn place(path: &Path) -> Option<PathBuf> {
+    if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return None;
+    }
+    let beside = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    fs::canonicalize(path).ok().or_else(beside)
 }
 
 /// The fault of a file that cannot be written.

@@ -4,6 +4,7 @@
 //! people to standard error, and every fault is one line and an exit code.
 
 mod ab;
+mod apart;
 mod args;
 mod bar;
 mod catch_up;
@@ -22,6 +23,7 @@ mod goal;
 mod journal;
 mod late;
 mod mcp;
+mod news;
 mod past;
 mod pin;
 mod plan;

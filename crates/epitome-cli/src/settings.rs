@@ -10,6 +10,7 @@ use epitome::model::Http;
 use epitome::{Config, ConfigError, Profile, Sources};
 use epitome_lab::Prices;
 
+use crate::apart::{Named, Part};
 use crate::fault::Fault;
 use crate::files;
 
@@ -63,6 +64,11 @@ impl ProfileFlags {
     /// The configuration, with these flags and those that `set` adds.
     pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
         self.config.load(|sources| set(self.set(sources)))
+    }
+
+    /// The configuration that was named.
+    pub(crate) fn file(&self) -> Named<'_> {
+        ("`--config`", self.config.config.as_deref(), Part::Read)
     }
 
     /// The configuration; where it cannot be used, what is built in, and why.

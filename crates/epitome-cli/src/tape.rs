@@ -9,6 +9,7 @@ use std::sync::Arc;
 use epitome::Profile;
 use epitome::model::{Client, Endpoint, Http, ModelSpec, Player, Recorder, Transport};
 
+use crate::apart::{Named, Part};
 use crate::fault::{Fault, warn};
 use crate::text::counted;
 use crate::{files, settings};
@@ -28,6 +29,14 @@ pub(crate) struct TapeFlags {
 }
 
 impl TapeFlags {
+    /// The files that they name.
+    pub(crate) fn files(&self) -> [Named<'_>; 2] {
+        [
+            ("`--record`", self.record.as_deref(), Part::Written),
+            ("`--cassette`", self.cassette.as_deref(), Part::Read),
+        ]
+    }
+
     /// A profile with the models that it names ready to be asked, and the way to them where there
     /// are any.
     pub(crate) fn connected(&self, profile: Profile) -> Result<(Profile, Option<Tape>), Fault> {

@@ -15,6 +15,7 @@ use epitome::{Archive, Config, Memory, Sqlite, Store, StoreError};
 use epitome_lab::{Candidates, Compared, Comparison, Setup, Skipped, Strategy, ab, given};
 use serde::Serialize;
 
+use crate::apart::{Part, apart};
 use crate::compress::BudgetFlags;
 use crate::fault::{self, Fault};
 use crate::files;
@@ -79,6 +80,9 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let inputs = args.inputs.iter().map(|input| ("an input", Some(&**input), Part::Input));
+    let resume = ("`--resume`", args.resume.as_deref(), Part::Written);
+    apart(&inputs.chain([resume]).collect::<Vec<_>>())?;
     let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
     let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {

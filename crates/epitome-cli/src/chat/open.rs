@@ -15,6 +15,7 @@ use super::acts::addressee;
 use super::trouble::{Trouble, fault_of};
 use super::view::View;
 use super::{Args, Chat};
+use crate::apart::{Part, apart};
 use crate::fault::Fault;
 use crate::journal::store_path;
 use crate::tape::Tape;
@@ -28,11 +29,13 @@ impl Chat {
     /// Meets the model, and takes the session up.
     pub(super) async fn open(args: &Args, terminal: bool) -> Result<Self, Fault> {
         let config = args.config()?;
+        let path = store_path(args.store.as_deref(), &config)?;
+        let [record, cassette] = args.tape.files();
+        apart(&[("the store", Some(&path), Part::Store), record, cassette, args.profile.file()])?;
         let tape = Tape::new(&args.tape)?;
         let client = tape.client(args.spec.clone())?;
         let system = args.system.as_deref().map(system).transpose()?;
         let profile = tape.connected(settings::permitted(config.chosen()?)?, Some(&client))?;
-        let path = store_path(args.store.as_deref(), &config)?;
         let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
         let store = Arc::new(store);
         let folder = args.workspace.clone().or_else(|| env::current_dir().ok());

@@ -18,15 +18,16 @@ use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::apart::{Part, apart};
 use crate::clock::{now, since};
 use crate::fault::Fault;
 use crate::files;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
+use crate::news::Told;
 use crate::screen::{Screen, To};
 use crate::settings;
 use crate::tape::TapeFlags;
 use crate::text::plain;
-pub(crate) use event::Told;
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
 /// would
@@ -91,6 +92,7 @@ struct BudgetFlags {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    args.apart()?;
     let config = args.common.profile.load(|sources| {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summarizers.set(args.summary.set(args.window.set(sources)))
@@ -144,6 +146,19 @@ fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
 }
 
 impl Args {
+    /// Sees that no file is named twice that would be written.
+    fn apart(&self) -> Result<(), Fault> {
+        let [record, cassette] = self.tape.files();
+        apart(&[
+            ("the input", Some(&self.input), Part::Input),
+            ("`--store`", self.store.as_deref(), Part::Store),
+            ("`--dump`", self.dump.as_deref(), Part::Prompts),
+            self.common.profile.file(),
+            record,
+            cassette,
+        ])
+    }
+
     fn setup(&self, config: &Config, profile: Profile) -> Result<Setup, Fault> {
         let tokens = self.budget.max_tokens.map(Target::Tokens);
         let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
@@ -270,14 +285,15 @@ impl<'a> View<'a> {
             return Ok(true);
         }
         let columns = self.screen.columns();
-        let mut lines = self.told.lines(turn, columns);
+        let mut lines = event::lines(&mut self.told, turn, columns);
         if self.args.common.verbose && lines.is_empty() {
             lines.push(event::plain(turn, columns));
         }
         if !lines.is_empty() && !self.shown(|screen| screen.say(&lines.join("\n")))? {
             return Ok(false);
         }
-        if !self.screen.is_due() && turn.turn < self.turns {
+        let is_due = self.screen.is_due() || turn.turn == self.turns;
+        if !(self.screen.is_live() && is_due) {
             return Ok(true);
         }
         let state = budget::State {

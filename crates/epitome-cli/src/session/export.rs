@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use epitome::Written;
 
+use crate::apart::{Part, apart};
 use crate::fault::{Fault, note};
 use crate::files::{self, Output};
 use crate::journal::JournalFlags;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// For people (markdown), for programs (json), or as OLLM keeps its sessions (ollm)
     #[arg(long, value_enum, default_value = "markdown")]
     format: FormatFlag,
-    /// Writes to a file instead of standard output
+    /// Writes to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -42,8 +43,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         FormatFlag::Json => Written::Json,
         FormatFlag::Ollm => Written::Ollm,
     };
+    let store = args.journal.path(&args.journal.config()?)?;
+    apart(&[
+        ("`--output`", args.output.as_deref(), Part::Output),
+        ("the store", Some(&store), Part::Store),
+        args.journal.profile.file(),
+    ])?;
     let keeper = args.journal.open()?.keeper;
-    let output = args.output.as_deref().map(Output::prepare).transpose()?;
+    let output = files::named(args.output.as_deref()).map(Output::prepare).transpose()?;
     let text = keeper.export(&args.name, written).map_err(Fault::of)?;
     let Some(mut file) = output else { return files::bytes_to_stdout(text.as_bytes()) };
     file.write(text.as_bytes())?;
