@@ -2,6 +2,8 @@
 //!
 //! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
 
+use std::ptr;
+
 use epitome_kernel::types::{
     Body, Entry, EntryId, Part, Role, Speaker, Style, Summary, SummaryKind,
 };
@@ -47,7 +49,7 @@ impl Extractive {
     ///
     /// When not even the smallest unit fits.
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let all = units(job.entries);
+        let all = units(job.originals);
         let places = live(&all, job);
         let mut units: Vec<Unit> = places.iter().map(|place| all[*place].clone()).collect();
         if job.style == Style::Brief {
@@ -63,7 +65,12 @@ impl Extractive {
         };
         let mut left = Vec::new();
         if job.passages {
-            left = passages::left(job.entries, &all, &said(&all, &places, &chosen), chat);
+            let chosen = chosen.iter().map(|index| all[places[*index]].text.to_lowercase());
+            let chosen: FxHashSet<String> = chosen.collect();
+            let sent = sent(job, all);
+            let said: Vec<bool> =
+                sent.iter().map(|unit| chosen.contains(&unit.text.to_lowercase())).collect();
+            left = passages::left(job.entries, &sent, &said, chat);
         }
         Ok(Summary { text, left, model: None })
     }
@@ -74,7 +81,7 @@ impl Extractive {
     /// room for that; `None` where nothing of it can stay.
     #[must_use]
     pub fn completed(&self, job: &SummaryJob<'_>, text: &str, opening: &str) -> Option<String> {
-        let all = units(job.entries);
+        let all = units(job.originals);
         let units: Vec<Unit> = live(&all, job).iter().map(|place| all[*place].clone()).collect();
         let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
         let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
@@ -231,11 +238,14 @@ fn live(units: &[Unit], job: &SummaryJob<'_>) -> Vec<usize> {
     places
 }
 
-/// For each unit: whether the summary says it, be it in an equal one's place.
-fn said(all: &[Unit], places: &[usize], chosen: &[usize]) -> Vec<bool> {
-    let texts: FxHashSet<String> =
-        chosen.iter().map(|index| all[places[*index]].text.to_lowercase()).collect();
-    all.iter().map(|unit| texts.contains(&unit.text.to_lowercase())).collect()
+/// The units of the entries as they were sent: a search knows what else was said of them. `said`
+/// are those of their originals.
+fn sent(job: &SummaryJob<'_>, said: Vec<Unit>) -> Vec<Unit> {
+    let is_same = |(sent, said): (&&Entry, &&Entry)| ptr::eq(*sent, *said);
+    match job.entries.iter().zip(job.originals).all(is_same) {
+        true => said,
+        false => units(job.entries),
+    }
 }
 
 /// Shortens sentences, a person's orders excepted.

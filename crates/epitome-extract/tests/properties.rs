@@ -22,6 +22,7 @@ fn with_job<T>(
         level: Level::Detailed,
         kind: SummaryKind::Checkpoint,
         entries: &covered,
+        originals: &covered,
         kept: &kept,
         most,
         measure: &CHARS,
@@ -51,6 +52,7 @@ fn a_rule_that_stands_beside_a_summary_takes_none_of_its_room() {
             level: Level::Detailed,
             kind: SummaryKind::Checkpoint,
             entries: &covered.iter().collect::<Vec<_>>(),
+            originals: &covered.iter().collect::<Vec<_>>(),
             kept: &kept.iter().collect::<Vec<_>>(),
             most: 50,
             measure: &CHARS,
@@ -61,6 +63,32 @@ fn a_rule_that_stands_beside_a_summary_takes_none_of_its_room() {
     };
     assert_eq!(summary("Rules:\n- Be brief."), format!("User: {RULE}"));
     assert_eq!(summary(&format!("Rules:\n- {RULE}")), format!("Assistant: {FOUND}"));
+}
+
+/// A search knows what a digest left out since that was made.
+#[test]
+fn what_was_made_smaller_is_chosen_from_as_it_was_said_and_not_told_of_twice() {
+    let read = |text: &str| {
+        let chat = chat().call("read", "{}").result(text);
+        chat.assistant("Then retry_limit is too small.").entries()
+    };
+    let (line, around) = ("retry_limit = 3 in pool.rs", "nothing_else = 0 in src/rest.rs");
+    let [sent, said] = [read(around), read(&format!("{line}\n\n{around}\n\nother_value = 1"))];
+    let job = SummaryJob {
+        level: Level::Detailed,
+        kind: SummaryKind::Checkpoint,
+        entries: &sent.iter().collect::<Vec<_>>(),
+        originals: &said.iter().collect::<Vec<_>>(),
+        kept: &[],
+        most: 40,
+        measure: &CHARS,
+        style: Style::Verbatim,
+        passages: true,
+    };
+    let summary = Extractive::default().extract(&job).unwrap();
+    assert_eq!(summary.text, format!("Tool: {line}"));
+    let left: Vec<_> = summary.left.iter().map(|passage| passage.text.as_str()).collect();
+    assert_eq!(left, ["read()", around, "Then retry_limit is too small."]);
 }
 
 proptest! {

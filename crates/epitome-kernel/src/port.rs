@@ -49,6 +49,10 @@ pub struct SummaryJob<'a> {
     /// The entries to stand for, oldest first, with gaps where entries stay in the prompt. For a
     /// digest one entry that holds nothing but the part.
     pub entries: &'a [&'a Entry],
+    /// The same entries as they were said, each in its place. Where a text was made smaller before it
+    /// was first sent, nobody knew what would be needed of it; whoever quotes chooses from here.
+    /// What `entries` lack of it can be found already.
+    pub originals: &'a [&'a Entry],
     /// The entries that stay in the prompt beside the summary, oldest first; of a digest, those
     /// that are pinned.
     pub kept: &'a [&'a Entry],

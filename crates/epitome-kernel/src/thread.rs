@@ -56,6 +56,8 @@ pub struct Exchange {
 #[derive(Clone, Debug)]
 pub struct Thread {
     entries: Vec<Entry>,
+    /// Those of them that were said in other words than they are sent in.
+    originals: BTreeMap<EntryId, Entry>,
     exchanges: Vec<Exchange>,
     exchange_of: Vec<usize>,
     pins: Vec<Option<Pin>>,
@@ -85,6 +87,7 @@ impl Thread {
             latest_thinking: latest_thinking(&entries),
             pins: vec![None; entries.len()],
             entries,
+            originals: BTreeMap::new(),
             exchanges,
             exchange_of,
             typed,
@@ -100,6 +103,13 @@ impl Thread {
     #[must_use]
     pub fn behind(self, entries: usize) -> Self {
         Self { before: entries as u32, ..self }
+    }
+
+    /// The same thread, of which these entries were said in other words: something of them was made
+    /// smaller before it was first sent. Nothing is sized by that, and nothing of it is sent.
+    #[must_use]
+    pub fn with_originals(self, originals: BTreeMap<EntryId, Entry>) -> Self {
+        Self { originals, ..self }
     }
 
     fn pin_all(&mut self, by_hand: &[EntryId], pending: &[usize]) {
@@ -143,6 +153,11 @@ impl Thread {
     /// An entry by its id.
     pub fn entry(&self, id: EntryId) -> Option<&Entry> {
         self.entries.get(id.index())
+    }
+
+    /// An entry as it was said, where it is sent in other words.
+    pub fn original(&self, id: EntryId) -> Option<&Entry> {
+        self.originals.get(&id)
     }
 
     /// A part by its id.

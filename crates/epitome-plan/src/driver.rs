@@ -92,30 +92,37 @@ async fn drive<'t>(
 struct Shown<'a> {
     /// The entries that it sums up.
     entries: Vec<Cow<'a, Entry>>,
+    /// For each: how it was said, where that was in other words.
+    originals: Vec<Option<&'a Entry>>,
     /// Those that stay.
     kept: &'a [Entry],
 }
 
 impl<'a> Shown<'a> {
     fn of(ask: &'a Ask, thread: &'a Thread) -> Self {
-        let entries = match &ask.what {
+        let (entries, originals) = match &ask.what {
             Wanted::Checkpoint(ids) => {
-                ids.iter().filter_map(|&id| thread.entry(id)).map(Cow::Borrowed).collect()
+                let shown = |&id| Some((Cow::Borrowed(thread.entry(id)?), thread.original(id)));
+                ids.iter().filter_map(shown).unzip()
             }
-            Wanted::Digest(part) => thread.alone(*part).into_iter().map(Cow::Owned).collect(),
+            Wanted::Digest(part) => {
+                thread.alone(*part).into_iter().map(|entry| (Cow::Owned(entry), None)).unzip()
+            }
         };
-        Self { entries, kept: &ask.kept }
+        Self { entries, originals, kept: &ask.kept }
     }
 
-    /// Both, as a job refers to them.
-    fn entries(&self) -> [Vec<&Entry>; 2] {
-        [self.entries.iter().map(|entry| &**entry).collect(), self.kept.iter().collect()]
+    /// As a job refers to them: what is summed up, the same as it was said, and what stays.
+    fn entries(&self) -> [Vec<&Entry>; 3] {
+        let sent = || self.entries.iter().map(|entry| &**entry);
+        let said = sent().zip(&self.originals).map(|(sent, original)| original.unwrap_or(sent));
+        [sent().collect(), said.collect(), self.kept.iter().collect()]
     }
 }
 
 fn job<'a>(
     ask: &Ask,
-    [entries, kept]: &'a [Vec<&'a Entry>; 2],
+    [entries, originals, kept]: &'a [Vec<&'a Entry>; 3],
     measure: &'a dyn Measure,
     options: &CompressOptions,
 ) -> SummaryJob<'a> {
@@ -125,5 +132,5 @@ fn job<'a>(
     };
     let (level, most) = (ask.level, ask.most);
     let CompressOptions { style, passages, .. } = *options;
-    SummaryJob { kind, level, entries, kept, most, measure, style, passages }
+    SummaryJob { kind, level, entries, originals, kept, most, measure, style, passages }
 }

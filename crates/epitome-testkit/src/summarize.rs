@@ -189,6 +189,7 @@ mod tests {
             level: Level::Detailed,
             kind: SummaryKind::Checkpoint,
             entries: &entries.iter().collect::<Vec<_>>(),
+            originals: &entries.iter().collect::<Vec<_>>(),
             kept: &[],
             most: 4,
             measure: &gauge,

@@ -12,7 +12,9 @@ use epitome_kernel::{
 use epitome_kernel::{Item, Kind};
 use epitome_plan::Texts;
 use epitome_types::hook::{Common, Orders};
-use epitome_types::{Entry, EntryKey, Goals, Happened, Op, Plan, Style, SummaryKind, Unit};
+use epitome_types::{
+    Entry, EntryId, EntryKey, Goals, Happened, Op, Plan, Style, SummaryKind, Unit,
+};
 use futures_util::{StreamExt, stream};
 
 use super::candidates::{Candidate, Key};
@@ -31,6 +33,8 @@ pub(crate) struct Errand {
     id: String,
     /// The entries that it stands for.
     entries: Vec<Entry>,
+    /// For each: how it was said, where that was in other words.
+    originals: Vec<Option<Entry>>,
     /// Those that stay beside it.
     kept: Vec<Entry>,
 }
@@ -77,11 +81,10 @@ impl Errand {
         let sent = view.entries();
         let kept = view.items().zip(sent).filter(|(item, _)| stays(item));
         let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
-        let of = |(key, one): (Key, &epitome_types::Checkpoint)| Self {
-            key,
-            id: one.id.short(),
-            entries: one.covers.iter().filter_map(|id| thread.entry(*id)).cloned().collect(),
-            kept: kept.clone(),
+        let shown = |id: EntryId| Some((thread.entry(id)?.clone(), thread.original(id).cloned()));
+        let of = |(key, one): (Key, &epitome_types::Checkpoint)| {
+            let (entries, originals) = one.covers.iter().copied().filter_map(shown).unzip();
+            Self { key, id: one.id.short(), entries, originals, kept: kept.clone() }
         };
         wanted.into_iter().map(of).collect()
     }
@@ -105,10 +108,13 @@ impl Assignment {
         let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
         let [entries, kept] =
             [&errand.entries, &errand.kept].map(|all| all.iter().collect::<Vec<_>>());
+        let said = errand.entries.iter().zip(&errand.originals);
+        let said: Vec<_> = said.map(|(sent, said)| said.as_ref().unwrap_or(sent)).collect();
         let job = SummaryJob {
             kind: SummaryKind::Checkpoint,
             level: errand.key.level(),
             entries: &entries,
+            originals: &said,
             kept: &kept,
             most: errand.key.most(),
             measure: &gauge,

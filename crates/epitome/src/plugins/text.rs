@@ -63,6 +63,7 @@ impl Text {
         let summary = self.0.extract(&SummaryJob {
             kind: SummaryKind::Digest,
             entries: &[&entry],
+            originals: &[&entry],
             kept: &[],
             level: Level::Detailed,
             most: job.most.checked_sub(job.size(&head))?,

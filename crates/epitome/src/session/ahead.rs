@@ -270,9 +270,10 @@ impl Session {
         let (council, common) = (&brief.council, &brief.common);
         let options = shaped((options, self.back()), council, common, none).await;
         let gauge = *ground.tail.tokens.gauge();
-        let (thread, with) = (&ground.tail.thread, (&options.texts, &gauge));
+        let thread = ground.tail.to_sum_up(&state.pinned(0), state);
+        let with = (&options.texts, &gauge);
         let keys = &ground.incoming.keys;
-        let errands = Errand::all_of(&in_force.plan(), thread, &in_force.view, with, keys);
+        let errands = Errand::all_of(&in_force.plan(), &thread, &in_force.view, with, keys);
         let wanted = errands.iter().map(|errand| errand.key).collect();
         let Some(background) = &mut self.background else { return };
         background.stands(epoch, wanted);

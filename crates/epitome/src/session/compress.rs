@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
-use epitome_kernel::{Commit, Departure, InForce, Thread, epoch_of};
+use epitome_kernel::{Commit, Departure, InForce, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Demands, Envelope, stalled};
 use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
@@ -80,13 +80,13 @@ impl Session {
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
-        let ([_, size], Tail { thread: came, tokens, .. }) = (ground.size(), ground.tail);
+        let ([_, size], Tail { tokens, .. }) = (ground.size(), ground.tail);
         let in_force = whole.in_force.as_ref();
         let mut pins = state.pinned(0);
         if due.holds {
             pins.extend(whole.lineage.held(&ground.incoming.keys, in_force));
         }
-        let thread = Thread::new(came.entries().to_vec(), &pins);
+        let thread = ground.tail.to_sum_up(&pins, state);
         let texts = ThreadTexts(&thread);
         let summarizers: Vec<_> = self.settings.summarizers.iter().map(|one| &**one).collect();
         let checkpoints = whole.checkpoints(ground.tail);

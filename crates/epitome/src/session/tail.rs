@@ -3,8 +3,10 @@
 //! Invariant: the ids of its entries count from its own first entry; wherever somebody is told of
 //! one it goes by its place in the history. Made by the turn.
 
+use std::collections::BTreeMap;
+
 use epitome_kernel::{Gauge, Sizes, Thread};
-use epitome_types::{Body, Entry, EntryId, PartId, Rewrite};
+use epitome_types::{Body, Entry, EntryId, How, PartId, Rewrite};
 
 use super::state::State;
 
@@ -42,6 +44,26 @@ impl<'a> Tail<'a> {
         let thread = Thread::new(entries, &state.pinned(first)).behind(first);
         let tokens = Sizes::of(thread.entries(), gauge, schemas);
         Self { came, thread, tokens, first }
+    }
+
+    /// The thread to sum up with these entries pinned. It knows how its entries were said, but for
+    /// what a policy masked: that is not to be said again.
+    pub(crate) fn to_sum_up(&self, pins: &[EntryId], state: &State) -> Thread {
+        let mut originals: BTreeMap<EntryId, Entry> = BTreeMap::new();
+        let shortened = state.arrived(self.first).filter(|(_, rewrite)| rewrite.how != How::Mask);
+        for part in shortened.map(|(part, _)| self.own(part)) {
+            let (Some(sent), Some(came)) =
+                (self.thread.entry(part.entry), self.came.get(part.entry.index()))
+            else {
+                continue;
+            };
+            let original = originals.entry(part.entry).or_insert_with(|| sent.clone());
+            let at = part.part as usize;
+            if let (Some(slot), Some(said)) = (original.parts.get_mut(at), came.parts.get(at)) {
+                slot.clone_from(said);
+            }
+        }
+        Thread::new(self.thread.entries().to_vec(), pins).with_originals(originals)
     }
 
     /// The entries from a place of the history on, as they are sent.

@@ -123,6 +123,43 @@ fn what_arrives_is_made_smaller_as_a_policy_says() {
     assert!(next.events.is_empty());
 }
 
+/// What matters of a large result is known when it leaves, not when it comes.
+#[test]
+fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
+    let builder = with(9000, |job, _| {
+        Ok(Some(match job {
+            Job::Arrive(job) if job.text.starts_with("secret") => {
+                let with = Some("It is masked.".to_owned());
+                Answer::Arrive(Arrive { how: Way::Mask, with, most: None })
+            }
+            Job::Arrive(_) => {
+                Answer::Arrive(Arrive { how: Way::Offload, with: None, most: Some(40) })
+            }
+            Job::Trigger(job) if job.common.messages > 10 => {
+                let due = Due { level: Strength::Soft, target: Some(200), reason: None };
+                Answer::Trigger(Trigger::Compress(due))
+            }
+            _ => return Ok(None),
+        }))
+    });
+    let mut talk = Talk::new(builder);
+    talk.say("user", "Read them.");
+    for first in ["secret", "public"] {
+        let name = |line| if line == 150 { format!("sets {first}_limit") } else { "is".into() };
+        let lines = (0..300).map(|line| format!("{first} line {line} {}", name(line)));
+        talk.read(&lines.collect::<Vec<_>>().join("\n"));
+    }
+    let before = text(&talk.prompt());
+    talk.say("assistant", "It must be secret_limit or public_limit.");
+    talk.chat(6);
+    let after = text(&talk.prompt());
+    let said = ["public line 150 sets public_limit", "secret line 150 sets secret_limit"];
+    assert_eq!(
+        said.map(|it| [&before, &after].map(|prompt| prompt.contains(it))),
+        [[false, true], [false, false]]
+    );
+}
+
 #[test]
 fn the_wording_is_a_policys() {
     let words = |job: &Job<'_>, _: &Rest<'_>| {
