@@ -142,7 +142,7 @@ local function obey(job, seen)
   if typed == "compress" then
     job.memo.asked = true
   elseif typed == "context status" then
-    seen.warn = report.line(job.tokens.total, job.model.limit, job.opt)
+    seen.report = true
   end
 end
 

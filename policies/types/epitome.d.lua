@@ -307,6 +307,7 @@
 ---@field recall? string What to search all that was said and offloaded for: what is found is brought back into the conversation, marked as excerpts.
 ---@field most? integer The most that is brought back, in tokens: 500 unless told otherwise.
 ---@field pin? boolean Whether nothing may touch the message from now on.
+---@field report? boolean Whether the host is told the report that `status` writes.
 
 --- A message that is new.
 ---@class ObserveJob: Common

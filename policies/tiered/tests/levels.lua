@@ -83,7 +83,7 @@ return {
     t.eq(type(" Compress\n"), nil)
     t.eq(answer(t, 100, { memo = memo }), "asked")
     t.eq(answer(t, 100, { memo = memo }), false)
-    t.eq(type("/context status"), { warn = "Context: 5,234/10,000  🟠 orange 52%" })
+    t.eq(type("/context status"), { report = true })
   end,
 
   --- What was found again comes back with a compression of its own where it would wait for one; it

@@ -270,6 +270,8 @@ table! {
         pub most: Option<u64>,
         /// Whether nothing may touch the message from now on.
         pub pin: Option<bool>,
+        /// Whether the host is told the report that `status` writes.
+        pub report: Option<bool>,
     }
 }
 

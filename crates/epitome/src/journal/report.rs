@@ -81,7 +81,20 @@ impl Keeper {
         }
     }
 
-    /// What made the prompt smaller, oldest first, and what that came to.
+    /// What made the prompts of a session smaller, oldest first, and what that came to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::session`].
+    pub(crate) fn made_smaller(
+        &self,
+        name: &str,
+        counter: &dyn Counter,
+    ) -> Result<(Vec<Past>, Done), Error> {
+        self.past(&self.history(Some(name))?, counter)
+    }
+
+    /// The same of a session that was read.
     fn past(&self, history: &History, counter: &dyn Counter) -> Result<(Vec<Past>, Done), Error> {
         let (mut past, mut done) = (Vec::new(), Done::default());
         let mut add = |at: &str, what, saved, to: Option<&mut Savings>| {

@@ -185,8 +185,11 @@ impl Session {
         events: &mut Events,
     ) -> Result<(), Error> {
         let [_, size] = ground.size();
-        let Some(Observe { warn, level, drift, recall, most, pin }) = seen else { return Ok(()) };
+        let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen else {
+            return Ok(());
+        };
         let policy = brief.council.chain.winner("observe").unwrap_or_default();
+        state.reports |= report == Some(true);
         if pin == Some(true) {
             state.to_pin.push((place, policy.clone()));
         }

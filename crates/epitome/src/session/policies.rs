@@ -4,11 +4,12 @@
 //! told once, and the conversation goes on (SPEC 2.9).
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 use epitome_kernel::{Counter, PolicyError, StoreError};
 use epitome_types::Happened;
-use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Status, StatusJob};
+use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
 
 use super::Session;
 use super::compress::Brief;
@@ -17,6 +18,7 @@ use super::ground::Ground;
 use super::state::{Chained, Incoming, State};
 use crate::Error;
 use crate::council::Council;
+use crate::journal::Keeper;
 use crate::plugins::PREFIX;
 use crate::profile::Back;
 
@@ -69,6 +71,13 @@ impl Session {
         Brief { council, common: Common { class: budgets.class, ..job.common }, held, budgets }
     }
 
+    /// What made the prompts smaller so far, as the journal has it.
+    fn past(&self, ground: &Ground<'_, '_>) -> Result<(Vec<Past>, Done), Error> {
+        let profile = self.settings.profile.clone();
+        let keeper = Keeper::of_scope(self.journal.clone(), profile, &self.scope);
+        keeper.made_smaller(ground.name, ground.tail.tokens.gauge().counter)
+    }
+
     /// Tells the policies what happened, asks how things stand, and records what they noted.
     pub(crate) async fn close(
         &mut self,
@@ -81,9 +90,17 @@ impl Session {
         let size = common.tokens.total;
         let used = size as f64 / ground.live.limit.max(1) as f64;
         let budgets = brief.budgets.clone();
-        let (report, history, done) = (false, Vec::new(), Done::default());
+        let report = mem::take(&mut state.reports);
+        let (history, done) = match report {
+            true => self.past(ground)?,
+            false => (Vec::new(), Done::default()),
+        };
         let mut job = StatusJob { common: common.clone(), used, budgets, report, history, done };
         let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
+        if let Some(text) = status.as_ref().and_then(|it| it.report.clone()).filter(|_| report) {
+            let policy = brief.council.chain.winner("status").unwrap_or_default();
+            events.add([size; 2], Happened::PolicyWarning { policy, text, level: None });
+        }
         let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
         if is_low && !self.low {
             let Status { score, advice, .. } = status.clone().unwrap_or_default();

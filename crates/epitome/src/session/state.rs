@@ -52,6 +52,8 @@ pub(crate) struct State {
     /// What policies ask models about messages, and what was answered of what they asked before.
     pub(crate) asking: Vec<Question>,
     pub(crate) answered: Vec<Answered>,
+    /// Whether a policy has the host told how the conversation stands.
+    pub(crate) reports: bool,
     /// What the plan of this request does beside changing the prompt.
     pub(crate) aside: Aside,
 }

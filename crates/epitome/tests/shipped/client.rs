@@ -39,6 +39,11 @@ impl Client {
         self.messages.push(json!({ "role": role, "content": text }));
     }
 
+    /// Adds what a person types.
+    pub(crate) fn type_in(&mut self, text: &str) {
+        self.messages.push(json!({ "role": "user", "content": text }));
+    }
+
     /// Adds a call of a tool with this argument, and its result.
     pub(crate) fn call(&mut self, argument: &str, tokens: usize) {
         let (id, text) = (format!("c{}", self.messages.len()), self.words(tokens));

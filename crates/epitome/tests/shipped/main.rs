@@ -15,4 +15,6 @@ mod system;
 #[cfg(test)]
 mod tenfold;
 #[cfg(test)]
+mod tiered;
+#[cfg(test)]
 mod watermark;
