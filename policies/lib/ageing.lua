@@ -21,6 +21,9 @@ local DETAILED, OLDEST, MERGED = 3, 1, 0
 --- The level of what is most detailed, and of what several became.
 ageing.DETAILED, ageing.MERGED = DETAILED, MERGED
 
+--- The most that the smallest takes.
+ageing.SMALLEST = LEVELS[MERGED].target
+
 --- The most that a new checkpoint takes in the place of so many tokens.
 ---@param original integer
 ---@param level integer
@@ -43,7 +46,7 @@ end
 --- Starts over with one ultra-compact summary.
 ---@return Rollover
 function ageing.rollover()
-  return { op = "rollover", target = LEVELS[MERGED].target }
+  return { op = "rollover", target = ageing.SMALLEST }
 end
 
 --- The most that a checkpoint of so many tokens takes when it comes to a level.

@@ -12,19 +12,40 @@ local compression = {}
 --- The level of a new checkpoint.
 local NEW = ageing.DETAILED
 
+--- How far a compression goes.
+---@class Reach
+---@field recent integer the most that the recent part takes
+---@field summary integer the most that a new checkpoint takes
+---@field gain integer the least that is worth it
+
+--- As far as the options say, and what is tried where that leaves too much, the least first: a
+--- checkpoint as small as a merged one, then no more of the recent part than the newest exchange.
+---@param job PlanJob
+---@return Reach[]
+function compression.reaches(job)
+  local recent, summary = job.budgets.keep_recent, job.opt.summary_max_tokens
+  local small = math.min(summary, ageing.SMALLEST)
+  return {
+    { recent = recent, summary = summary, gain = share(job.tokens.total, job.opt.minimum_gain) },
+    { recent = recent, summary = small, gain = 1 },
+    { recent = 0, summary = small, gain = 1 },
+  }
+end
+
 --- What leaves with these exchanges, and what a checkpoint of them may take: 0 where none is made.
 --- Nothing where the gain is not worth a compression.
 ---@param job PlanJob
 ---@param list Exchange[]
+---@param reach Reach
 ---@return integer[] places, integer freed, integer target
-local function leaving(job, list)
+local function leaving(job, list, reach)
   local places, freed = talk.places(list)
   local target = 0
   if job.opt.compression_strategy == "summarize" then
-    target = ageing.new_target(freed, NEW, job.opt.summary_max_tokens)
+    target = ageing.new_target(freed, NEW, reach.summary)
     target = math.min(target, job.budgets.checkpoints)
   end
-  if freed - target < share(job.tokens.total, job.opt.minimum_gain) then
+  if freed - target < reach.gain then
     return {}, 0, 0
   end
   return places, freed, target
@@ -72,13 +93,13 @@ end
 --- recent part leaves. Where that leaves too little room, checkpoints are merged; and where that is
 --- not enough, older messages of the user are folded.
 ---@param job PlanJob
+---@param reach Reach
 ---@return Order[] ops, integer size
-function compression.of(job)
+function compression.of(job, reach)
   local opt = job.opt
-  local work, asked, kept =
-    selection.old(job.entries, job.budgets.keep_recent, opt.preserve_users)
+  local work, asked, kept = selection.old(job.entries, reach.recent, opt.preserve_users)
 
-  local places, freed, wish = leaving(job, work)
+  local places, freed, wish = leaving(job, work, reach)
   kept = kept - freed
   local class = classes.of(job)
   local checkpoints, target, merge = ageing.making_room(job, wish, NEW, class, function(total)
@@ -89,7 +110,7 @@ function compression.of(job)
 
   if is_crowded(job, kept, checkpoints) then
     local most = share(budget.available(job, checkpoints), opt.fold_to)
-    places, freed, target = leaving(job, beyond(asked, kept, most))
+    places, freed, target = leaving(job, beyond(asked, kept, most), reach)
     add(ops, "fold_user", places, target)
     kept, checkpoints = kept - freed, checkpoints + target
   end

@@ -12,6 +12,7 @@ local occasion = require("occasion")
 local reliability = require("reliability")
 local share = require("numbers").share
 local summarisation = require("summarisation")
+local thousands = require("numbers").thousands
 
 ---@type Policy
 local policy = {
@@ -50,20 +51,51 @@ function policy.trigger(job)
   return occasion.of(job, due(job))
 end
 
---- The operations and why. An emergency is met in the kernel's own way where this policy's would
---- not be enough, and what is over the limit starts over then. A budget that somebody set, which
---- has no bound below it, is no reason to: it is filled.
+--- Starts over, and says what it did not come down to.
+---@param job PlanJob
+---@param size integer
+---@return Order[]
+local function starting_over(job, size)
+  local text = string.format(
+    "The conversation starts over with one summary: %s tokens would be left even if all that the"
+      .. " model did became small, and the limit is %s.",
+    thousands(size),
+    thousands(job.model.limit)
+  )
+  return { ageing.rollover(), { op = "warn", text = text } }
+end
+
+--- Whether an emergency ends with a compression to this size: the one that goes furthest may leave
+--- all that there is room for, so that the newest words of the user stay.
+---@param job PlanJob
+---@param ops Order[]
+---@param size integer
+---@param is_last boolean
+local function is_enough(job, ops, size, is_last)
+  return size < share(job.model.limit, job.opt.emergency_at)
+    or is_last and #ops > 0 and size <= job.most
+end
+
+--- The operations and why. In an emergency a compression goes as far as it must; where the furthest
+--- is not enough, what is over the limit starts over, and the rest is met in the kernel's own way. A
+--- budget that somebody set, which has no bound below it, is met in that way at once: it is filled.
 ---@param job PlanJob
 ---@return Order[] ops, string reason
 local function orders(job)
   if classes.of(job).strategy == "rollover" then
     return { ageing.rollover() }, "a window of class 1 starts over"
   end
-  local ops, size = compression.of(job)
-  if job.cause ~= "hard" or size < share(job.model.limit, job.opt.emergency_at) then
-    return ops, "what the model did before the recent part"
-  elseif budget.alarm(job) == "rollover" and job.budgets.soft < job.budgets.hard then
-    return { ageing.rollover() }, "nothing less is enough"
+  local reaches, size = compression.reaches(job), 0
+  local is_set = job.budgets.soft >= job.budgets.hard
+  for at = 1, is_set and 1 or #reaches do
+    local ops
+    ops, size = compression.of(job, reaches[at])
+    if job.cause ~= "hard" or is_enough(job, ops, size, at == #reaches) then
+      return ops, at == 1 and "what the model did before the recent part" or "emergency"
+    end
+  end
+  if budget.alarm(job) == "rollover" and not is_set then
+    return starting_over(job, size), "nothing less is enough"
   end
   return { { op = "fit" } }, "emergency"
 end

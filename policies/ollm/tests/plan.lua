@@ -150,7 +150,33 @@ return {
   test_an_emergency_needs_enough = function(t)
     check(t, "u100! c3000 c3000", nil, { cause = "hard" }, { { op = "summarize" } })
     check(t, "u5000 u200! a900", nil, { cause = "hard" }, { { op = "fit" } })
-    check(t, "u5000 u200! a1300", nil, { cause = "hard" }, { { op = "rollover", target = 400 } })
+  end,
+
+  --- Of 6800, 95 % are 6460. A checkpoint of 900 would leave 6600; one of 400 leaves 6100. Where the
+  --- recent part is large, it leaves as well.
+  test_an_emergency_goes_as_far_as_it_must = function(t)
+    local users = ("u280 "):rep(15)
+    check(t, "c1800 " .. users .. "a1000", nil, { cause = "hard" }, {
+      { op = "summarize", entries = { 2, 3 }, target = 400 },
+    })
+    check(t, "c900 " .. users .. "c800 c700 a60", nil, { cause = "hard" }, {
+      { op = "summarize", entries = { 2, 3, 19, 20, 21, 22 }, target = 400 },
+    })
+  end,
+
+  --- 500, 15 × 370, 60 and 400 are 6510; 15 × 410 would be 600 more.
+  test_it_starts_over_where_the_newest_words_of_the_user_have_no_room = function(t)
+    local function talk(tokens)
+      return "c1200 " .. ("u" .. tokens .. " "):rep(15) .. "a60"
+    end
+    check(t, talk(370), nil, { cause = "hard" }, {
+      { op = "summarize", entries = { 2, 3 }, target = 400 },
+    })
+    local ops = t.hook("plan", job_of(t, talk(410), nil, { cause = "hard" })).ops
+    t.eq({ #ops, ops[1].op, ops[1].target, ops[2].op }, { 2, "rollover", 400, "warn" })
+    for _, words in ipairs({ "starts over", "7,110 tokens", "the limit is 6,800" }) do
+      t.ok(ops[2].text:find(words, 1, true), words)
+    end
   end,
 
   --- So the host says that a budget was set: nothing is done before it is reached.

@@ -117,3 +117,38 @@ fn what_a_compression_is_besides_is_told() {
     assert_eq!(count(&larger, "low-reliability"), 1);
     assert_eq!(count(&names(8192, 3), "low-reliability"), 0);
 }
+
+/// What a prompt told the host in words.
+fn warnings(prompt: &Prompt) -> Vec<&str> {
+    let told = prompt.events.iter().filter_map(|event| match &event.what {
+        Happened::PolicyWarning { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// SPEC 3.3: the newest 15 messages of the user stay. 14 of them, 3,430 tokens of the model beside
+/// them: where all that does not fit, what the model said becomes smaller, and nothing else leaves.
+#[test]
+fn what_the_user_said_last_outlasts_what_the_model_said() {
+    let sent = |limit: u64, asked: usize| {
+        let mut client = Client::new("", "ollm", Window::Limit(limit), 20);
+        for _ in 0..14 {
+            client.say("user", asked);
+            client.say("assistant", 245);
+        }
+        client.say("user", 10);
+        client.send()
+    };
+    for limit in [6700, 7000, 7650, 8075, 9000] {
+        let prompt = sent(limit, 408);
+        assert!(prompt.tokens[0] > limit && prompt.tokens[1] <= limit, "{:?}", prompt.tokens);
+        assert_eq!(prompt.by[1].user, prompt.by[0].user, "{limit}");
+        assert_eq!(warnings(&prompt), [""; 0]);
+    }
+    // Where they alone are too large it starts over, and says so.
+    let prompt = sent(8075, 600);
+    assert!(prompt.tokens[1] < 1000, "{:?}", prompt.tokens);
+    let told = warnings(&prompt);
+    assert!(told.len() == 1 && told[0].contains("the limit is 8,075"), "{told:?}");
+}
