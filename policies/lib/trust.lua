@@ -87,6 +87,16 @@ function trust.advice(job, compressions, bears, beside)
   )
 end
 
+--- The warning that goes with a compression that is about to be made: said once, by the one that
+--- reaches what the model bears.
+---@param job PlanJob
+---@param advice fun(compressions: integer): string|nil
+---@return Order|nil
+function trust.warning(job, advice)
+  local text = advice(job.compressions + 1)
+  return text and not advice(job.compressions) and { op = "warn", text = text } or nil
+end
+
 --- Level and status line for a score.
 ---@param job StatusJob
 ---@param score number

@@ -104,6 +104,7 @@ end
 ---@return Orders
 function policy.plan(job)
   local ops, reason = orders(job)
+  ops[#ops + 1] = #ops > 0 and reliability.warning(job) or nil
   return { ops = ops, reason = reason, snapshot = occasion.is_saved(job) }
 end
 

@@ -35,13 +35,13 @@ local function advice(job, compressions)
   end
 end
 
---- The warning that goes with a compression that is about to be made: said once, by the one that
---- reaches what the model bears.
+--- The warning that goes with the compression that reaches what the model bears.
 ---@param job PlanJob
 ---@return Order|nil
 function bearing.warning(job)
-  local text = advice(job, job.compressions + 1)
-  return text and not advice(job, job.compressions) and { op = "warn", text = text } or nil
+  return trust.warning(job, function(compressions)
+    return advice(job, compressions)
+  end)
 end
 
 --- Level, score, status line and advice.

@@ -58,4 +58,29 @@ return {
       end
     end
   end,
+
+  -- Said by the compression that reaches the figure, and by no other.
+  test_a_host_is_told_when_the_advised_number_is_reached = function(t)
+    local function warning(name, compressions)
+      local entries = {
+        count = 3, role = { "assistant", "user", "assistant" },
+        speaker = { "model", "human", "model" },
+        tokens = { 4000, 50, 1000 }, sent = { 4000, 50, 1000 }, exchange = { 1, 2, 3 },
+        pinned = { false, false, false },
+      }
+      local tokens = { total = 5050, system = 0, tools = 0, checkpoints = 0, conversation = 5050 }
+      local job = { model = { name = name, size = 16384, limit = 6800 }, tokens = tokens }
+      job.cause, job.entries, job.checkpoints, job.compressions = "soft", entries, {}, compressions
+      job.budgets = t.hook("budgets", { model = job.model, tokens = tokens })
+      job.target, job.most = job.budgets.target, job.budgets.hard
+      local ops = t.hook("plan", job).ops
+      t.eq(ops[1].op, "summarize")
+      return ops[2] and ops[2].op == "warn" and ops[2].text or nil
+    end
+    for name, most in pairs({ ["llama3:7b"] = 3, ["llama2:13b"] = 5, ["llama3:70b"] = 7 }) do
+      t.eq(warning(name, most - 2), nil, name)
+      t.eq(warning(name, most - 1), ask(t, name, most).advice, name)
+      t.eq(warning(name, most), nil, name)
+    end
+  end,
 }

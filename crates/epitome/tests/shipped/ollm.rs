@@ -152,3 +152,14 @@ fn what_the_user_said_last_outlasts_what_the_model_said() {
     let told = warnings(&prompt);
     assert!(told.len() == 1 && told[0].contains("the limit is 8,075"), "{told:?}");
 }
+
+/// SPEC 3.5: 7 compressions are advised from 70B on, 3 below 13B.
+#[test]
+fn the_advised_number_of_compressions_is_told_once() {
+    let prompts = client(8192, 500).until(9, 500);
+    let told = prompts
+        .iter()
+        .flat_map(|(number, prompt)| warnings(prompt).into_iter().map(move |text| (*number, text)));
+    let told: Vec<_> = told.collect();
+    assert!(matches!(told[..], [(7, text)] if text.contains("llama3:70b")), "{told:?}");
+}
