@@ -185,6 +185,33 @@ fn the_table_fits_its_terminal() {
     }
 }
 
+#[test]
+fn the_comparison_is_a_page_with_charts_as_well() {
+    let place = place();
+    let check = |figures: &[&str], turns: bool| {
+        let args = [&["ab", "--html", "out.html", "debugging.jsonl"], figures].concat();
+        let ran = place.run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let page = String::from_utf8(place.read("out.html")).unwrap();
+        for name in ["default", "truncate", "none"] {
+            assert!(page.contains(&format!("<b>{name}</b>")), "{name}");
+            let row = ran.text().lines().find(|line| line.trim().starts_with(name)).unwrap();
+            let score = row.split_whitespace().nth(1).unwrap().trim_end_matches('*');
+            assert!(page.contains(&format!("<b>{score}</b>")), "{name}: {score} of the table");
+        }
+        assert_eq!(page.contains("Turn by turn"), turns);
+        assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
+    };
+    check(&["--ratio", "4"], false);
+    check(&["--size", "9000"], true);
+    let kept = place.read("out.html");
+    let ran = place.run(["ab", "--html", "out.html", "missing.json"]);
+    assert_eq!((ran.code, place.read("out.html")), (3, kept), "the old page stays");
+    let ran = place.run(["ab", "--html", "none/out.html", "debugging.jsonl"]);
+    assert_eq!((ran.code, ran.text()), (2, ""), "{}", ran.err);
+    assert!(ran.err.contains("none/out.html"), "{}", ran.err);
+}
+
 /// The README shows the table of all policies, and the command.
 #[test]
 fn the_shipped_policies_compare_as_the_readme_says() {

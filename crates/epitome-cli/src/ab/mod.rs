@@ -5,23 +5,25 @@
 //! finished by an earlier run is taken from its records, and only then.
 
 mod desk;
+mod page;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Archive, Config, Memory, Sqlite, Store, StoreError};
+use epitome::{Archive, Config, Memory, Sqlite, Store, StoreError, Target};
 use epitome_lab::{Candidates, Compared, Comparison, Setup, Skipped, Strategy, ab, given};
 use serde::Serialize;
 
 use crate::apart::{Part, apart};
 use crate::compress::BudgetFlags;
 use crate::fault::{self, Fault};
-use crate::files;
+use crate::files::{self, Output};
 use crate::flags::{self, StyleFlag, SummarizerFlags, WindowFlags};
 use crate::settings::{self, ConfigFlags};
-use crate::text::counted;
+use crate::text::{counted, grouped};
 use desk::Desk;
 
 /// The profile that gives the baselines their numbers.
@@ -64,6 +66,9 @@ pub(crate) struct Args {
     /// Goes on with the records in this file, and adds to them
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
+    /// Writes the comparison as a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Prints one JSON object for each profile and conversation, and one for each profile
     #[arg(long)]
     json: bool,
@@ -82,7 +87,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let inputs = args.inputs.iter().map(|input| ("an input", Some(&**input), Part::Input));
     let resume = ("`--resume`", args.resume.as_deref(), Part::Written);
-    apart(&inputs.chain([resume]).collect::<Vec<_>>())?;
+    let html = ("`--html`", args.html.as_deref(), Part::Written);
+    apart(&inputs.chain([resume, html]).collect::<Vec<_>>())?;
     let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
     let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {
@@ -95,11 +101,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         threads: None,
         max_input: args.max_input,
     };
+    let html = args.html.as_deref().map(Output::prepare).transpose()?;
     let candidates = args.candidates();
     let compared = match &args.outputs {
         Some(_) => args.compared(candidates, &comparison, fresh)?,
         None => args.compared(candidates, &comparison, |_| Ok(Arc::new(Memory::new())))?,
     };
+    if let Some(mut html) = html.filter(|_| !compared.rows.is_empty()) {
+        html.write(page::page(&compared, &args.about(&compared)).as_bytes())?;
+        html.finish()?;
+    }
     if args.json {
         json(&compared)?;
     }
@@ -195,6 +206,26 @@ impl Args {
             found.files.retain(|file| !file.starts_with(folder));
         }
         found
+    }
+
+    /// What was compared, and how, in a line.
+    fn about(&self, compared: &Compared) -> String {
+        let conversations: BTreeSet<_> = compared.rows.iter().map(|row| &row.id).collect();
+        let conversations = counted(conversations.len() as u64, "conversation");
+        let held = match self.budget.target() {
+            Target::Tokens(most) => format!("compressed once to {} tokens", grouped(most)),
+            Target::Chars(most) => format!("compressed once to {} characters", grouped(most)),
+            Target::Bytes(most) => format!("compressed once to {} bytes", grouped(most)),
+            Target::Ratio(part) => format!("compressed once at --ratio {part}"),
+            Target::Trigger => {
+                let mut limits =
+                    compared.rows.iter().filter_map(|row| Some(row.played.as_ref()?.limit));
+                let limit = limits.next().filter(|first| limits.all(|limit| limit == *first));
+                let within = limit.map(|limit| format!(" within {} tokens", grouped(limit)));
+                format!("played turn by turn{}", within.unwrap_or_default())
+            }
+        };
+        format!("{conversations}, {held}; epitome {}", env!("CARGO_PKG_VERSION"))
     }
 
     fn compared<S: Archive + Store + 'static>(

@@ -62,6 +62,9 @@ pub struct Played {
     pub cache_cost: f64,
     /// What the requests as they came would have cost.
     pub cache_cost_uncompressed: f64,
+    /// Tokens of each prompt as it was sent; 0 for one that could not be.
+    #[serde(default)]
+    pub prompts: Vec<u64>,
 }
 
 impl Strategy {
@@ -147,7 +150,10 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
     fn replayed(&self) -> Result<Sends, ReplayError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut replay = Replay::new(self.recording, self.setup, self.store.clone(), None)?;
-        while runtime.block_on(replay.step())?.is_some() {}
+        let mut prompts = Vec::new();
+        while let Some(turn) = runtime.block_on(replay.step())? {
+            prompts.push(turn.tokens_sent);
+        }
         let prompt = Some(replay.prompt().to_vec()).filter(|prompt| !prompt.is_empty());
         let figures = replay.finish()?;
         let played = Played {
@@ -161,6 +167,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
             limit: figures.limit,
             cache_cost: figures.cache_cost,
             cache_cost_uncompressed: figures.cache_cost_uncompressed,
+            prompts,
         };
         let faults = figures.refused.last().filter(|last| last.turn == figures.turns);
         let faults = faults.map(|last| last.reason.clone());
@@ -190,7 +197,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
         let counter = self.setup.counter(self.document.model());
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let schemas = tools(&*counter, tool_format(format), &self.document.tool_schemas());
-        let limit = self.setup.limit(format, self.document.model());
+        let limit = self.setup.limit(&self.document);
         let budget = Budget { unit: Unit::Tokens, most: limit };
         let mut played = Played { limit, ..Played::default() };
         let (mut raw_traffic, mut traffic) = (Traffic::default(), Traffic::default());
@@ -213,6 +220,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
                     }
                     None => {
                         played.refused += 1;
+                        played.prompts.push(0);
                         fault = Some(cannot_fit(budget));
                         continue;
                     }
@@ -227,6 +235,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
             raw_traffic.prompt(raw, raw_before);
             played.tokens_raw += raw;
             played.tokens_sent += tokens;
+            played.prompts.push(tokens);
             played.max_tokens_sent = played.max_tokens_sent.max(tokens);
             played.oversized += usize::from(tokens > limit);
             (before, raw_before) = (Some(sent), raw);

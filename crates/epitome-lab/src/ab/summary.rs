@@ -120,7 +120,7 @@ impl Means {
             sent.map(|row| of(row).saturating_sub(row.tokens_pinned)).sum::<u64>()
         };
         let [before, after] = [sum(|row| row.tokens_before), sum(|row| row.tokens_after)];
-        let kept = sum(|row| facts(row)[0]);
+        let kept = sum(|row| row.must_keep.total()[0].into());
         let played: Vec<_> = all.iter().filter_map(|row| row.played.as_ref()).collect();
         let cost: f64 = played.iter().map(|it| it.cache_cost).sum();
         let raw: f64 = played.iter().map(|it| it.cache_cost_uncompressed).sum();
@@ -137,7 +137,7 @@ impl Means {
             far: mean(&rows, |row| row.score.far, |row| row.score.n_far),
             directives: mean(&rows, |row| row.score.directives, |row| row.score.n_directives),
             spanned: mean(&rows, |row| row.score.spanned.map(|it| sendable(row, it)), n),
-            kept: ratio(kept as f64, sum(|row| facts(row)[1]) as f64),
+            kept: ratio(kept as f64, sum(|row| row.must_keep.total()[1].into()) as f64),
             lost: sum(|row| row.lost),
             ratio: sent(|row| row.tokens_before) as f64
                 / sent(|row| row.tokens_after).max(1) as f64,
@@ -149,14 +149,6 @@ impl Means {
             elapsed_ms: all.iter().map(|row| row.elapsed_ms).sum(),
         }
     }
-}
-
-fn facts(row: &Row) -> [u64; 2] {
-    let kept = &row.must_keep;
-    let kinds = [kept.constraints, kept.paths, kept.errors, kept.identifiers];
-    kinds
-        .iter()
-        .fold([0, 0], |[here, all], kind| [here + u64::from(kind[0]), all + u64::from(kind[1])])
 }
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
