@@ -4,6 +4,7 @@
 use epitome_upstream::{Script, Turn, Upstream};
 use serde_json::{Value, json};
 
+use crate::playing::played;
 use crate::program::{Place, Ran};
 
 /// A model whose provider takes prompts of so many of its own tokens.
@@ -45,6 +46,42 @@ fn found(place: &Place, args: &str, about: &str) -> Vec<String> {
 
 fn refused(upstream: &Upstream) -> usize {
     upstream.prompts().iter().filter(|prompt| prompt.refused.is_some()).count()
+}
+
+/// What a request to Ollama says of the size of its context holds before every guess, and no
+/// further than somebody states another.
+#[test]
+fn a_request_states_its_own_window() {
+    let place = Place::new();
+    let long =
+        |n: usize| format!("Item {n}: {}", "the keel of the boat was laid in May. ".repeat(6));
+    let said = (0..160).map(|n| {
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        json!({"role": role, "content": long(n)})
+    });
+    let said: Vec<_> = said.chain([json!({"role": "user", "content": "Go on."})]).collect();
+    let write = |size: u64| {
+        let talk = json!({"model": "somebodys", "messages": said, "options": {"num_ctx": size}});
+        place.write("in.json", talk.to_string());
+    };
+    for (size, flags, limit) in [
+        (2048, "", 2048),
+        (4096, "", 4096),
+        (4096, "--limit 3000", 3000),
+        (4096, "--profile ollm", 4096),
+        (0, "", 6800),
+    ] {
+        write(size);
+        let ran = run(&place, &format!("compress in.json --json -o out.json {flags}"));
+        let report = ran.json();
+        assert_eq!(report["limit"], limit, "{size} {flags}");
+        assert!(report["after"]["tokens"].as_u64() <= Some(limit), "{size} {flags}");
+        let summary = run(&place, &format!("replay in.json --json {flags}"));
+        let (turns, summary) = played(&summary);
+        assert!(turns.iter().all(|turn| turn["limit"] == limit), "{size} {flags}");
+        assert!(summary["max_tokens_sent"].as_u64() <= Some(limit), "{size} {flags}");
+        assert_eq!(summary["oversized"], 0);
+    }
 }
 
 #[test]

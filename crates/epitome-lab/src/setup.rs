@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use epitome::{
-    Builder, Cached, Clock, Compressor, Counter, Format, Profile, Style, Target, Tracer, Window,
-    for_model,
+    Builder, Cached, Clock, Compressor, Counter, Document, Format, Profile, Style, Target, Tracer,
+    Window, for_model,
 };
 
 use crate::Prices;
@@ -51,9 +51,9 @@ impl Setup {
         Arc::new(Cached::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
     }
 
-    /// The limit of prompts, in tokens.
-    pub(crate) fn limit(&self, format: Format, recorded: Option<&str>) -> u64 {
-        self.builder(format).limit(format, recorded).limit
+    /// The limit of prompts like this one, in tokens.
+    pub(crate) fn limit(&self, recorded: &Document<'_>) -> u64 {
+        self.builder(recorded.format()).limit_of(recorded).limit
     }
 
     /// A session in the making, for requests in this format.

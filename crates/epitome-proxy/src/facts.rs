@@ -79,7 +79,8 @@ impl<'b> Facts<'b> {
         struct Options {
             num_ctx: u64,
         }
-        read(self.options?).map(|options: Options| options.num_ctx)
+        let size = read(self.options?).map(|options: Options| options.num_ctx)?;
+        (size > 0).then_some(size)
     }
 }
 

@@ -14,7 +14,7 @@ use epitome_plugin::Plugin;
 use epitome_store::Archive;
 use epitome_types::hook::Budgets;
 use epitome_types::{Event, Style};
-use epitome_wire::Format;
+use epitome_wire::{Document, Format};
 use epitome_workspace::augments::Folders;
 use tokio::runtime::Handle;
 
@@ -25,7 +25,7 @@ use crate::models::Models;
 use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
 use crate::session::{Clock, Listener, Session, system_time};
-use crate::target::{KnownLimit, Target, Window};
+use crate::target::{KnownLimit, Target, Window, WindowSource};
 use crate::writer::Patience;
 
 /// Who counts.
@@ -342,6 +342,13 @@ impl Builder {
             _ => model,
         };
         window.known(&self.profile, format, model)
+    }
+
+    /// The same of a request, which may state it itself.
+    pub fn limit_of(&self, request: &Document<'_>) -> KnownLimit {
+        let known = self.limit(request.format(), request.model());
+        let own = KnownLimit::of_request(request.context_size());
+        own.filter(|_| known.source != WindowSource::User).unwrap_or(known)
     }
 
     /// The bounds of a prompt where policies leave them open, in tokens.

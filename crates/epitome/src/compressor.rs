@@ -89,7 +89,7 @@ impl Compressor {
         };
         let tokens =
             Sizes::of(thread.entries(), Gauge { counter, unit: Unit::Tokens }, envelope.tokens);
-        let known = self.settings.limit(request.format, document.model());
+        let known = self.settings.limit_of(document);
         let bounds = target.bounds(known, &thread, &tokens);
         let known = broken(document);
         let mut account = Account {

@@ -54,6 +54,15 @@ pub struct KnownLimit {
     pub source: WindowSource,
 }
 
+impl KnownLimit {
+    /// What a request says itself of the size of its context, in tokens (Ollama's `num_ctx`);
+    /// whoever configured another outranks it.
+    pub(crate) fn of_request(context_size: Option<u64>) -> Option<Self> {
+        let limit = context_size.filter(|size| *size > 0)?;
+        Some(Self { limit, source: WindowSource::Request })
+    }
+}
+
 /// Who says how large a prompt a provider takes, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

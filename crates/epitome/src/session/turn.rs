@@ -79,6 +79,7 @@ impl Session {
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
         (self.asked, self.claim, self.told.refused) = (false, None, None);
+        self.taken_back.clear();
         self.tell(&prompt.events);
         Ok(prompt)
     }
@@ -139,6 +140,7 @@ impl Session {
         }
         let [raw, size] = ground.size();
         updated.into_iter().for_each(|told| events.add([size; 2], told));
+        self.taken_back.iter().for_each(|told| events.add([size; 2], told.clone()));
         self.hear(size, &mut events);
         if let Reconciled::Branch { at } = incoming.reconciled {
             events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
@@ -169,6 +171,10 @@ impl Session {
                 self.propose(&ground, whole, &brief, due, &mut state, &mut events).await
             }
             _ => Ok(None),
+        };
+        let proposal = match proposal {
+            Ok(Some(proposal)) => self.sendable(&ground, proposal, &state, &mut events),
+            proposal => proposal,
         };
         let proposed = proposal.as_ref().ok().and_then(Option::as_ref).map(|it| &it.epoch);
         if !self.offload(&ground, whole.as_ref(), &state, proposed, &mut events) {
@@ -214,7 +220,10 @@ impl Session {
                 let figures = (ground.tally.clone(), schemas);
                 (memory.grow(source, ground.tail, figures, &state)?, memory)
             }
-            (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?,
+            (Some(whole), _) => match self.written(&ground, whole, counter.id(), &state) {
+                Err(Error::Invalid(found)) if self.take_back(&ground, &found)? => return Ok(None),
+                written => written?,
+            },
             (None, None) => return Ok(None),
         };
         let bytes = match &ground.mandate {
@@ -364,13 +373,15 @@ impl Session {
         About::new(&self.scope, source.format.name(), source.model(), counter)
     }
 
-    /// The bounds of the prompt. `told` is the limit where the user states none.
+    /// The bounds of the prompt. `told` is the limit where the user states none; without it the
+    /// request is asked.
     pub(super) fn live(
         &self,
         source: &Source<'_>,
         told: Option<KnownLimit>,
         tail: &Tail<'_>,
     ) -> Result<Live, Error> {
+        let told = told.or(KnownLimit::of_request(source.scan.context_size));
         let known = self.known(source.format, source.model(), &self.about(source, tail), told)?;
         let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
         let live = self.settings.target.live(known, by_ratio)?;
