@@ -13,9 +13,9 @@ use crate::thread::{Frozen, Pin, Thread};
 
 /// A plan was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("op {op} of the plan breaks SPEC {}: {fault}; nothing was changed", fault.invariant())]
+#[error("op {} of the plan breaks SPEC {}: {fault}; nothing was changed", op + 1, fault.invariant())]
 pub struct PlanError {
-    /// The op, counted from 0.
+    /// The op, counted from 0; people are told of it counted from 1.
     pub op: usize,
     /// What is wrong with it.
     pub fault: Fault,
@@ -38,7 +38,7 @@ pub enum Fault {
     #[error("part {} of {} is neither a text nor a tool result", .0.part, .0.entry)]
     NotText(PartId),
     /// Another op touches the same entry or part.
-    #[error("{entry} is touched by op {other} as well")]
+    #[error("{entry} is touched by op {} as well", other + 1)]
     TouchedTwice {
         /// The entry.
         entry: EntryId,
@@ -95,7 +95,7 @@ pub enum Fault {
     )]
     Emptied(EntryId),
     /// There is a state of the work already.
-    #[error("op {other} states the work as well")]
+    #[error("op {} states the work as well", other + 1)]
     StatedTwice {
         /// The earlier op.
         other: usize,

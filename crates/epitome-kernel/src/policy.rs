@@ -277,6 +277,12 @@ impl Chain {
         Rest { chain: self, from: 0 }
     }
 
+    /// The policies behind one of them, to be asked: none behind one that is not there.
+    pub fn ask_behind(&self, policy: &str) -> Rest<'_> {
+        let at = self.policies.iter().position(|one| one.name() == policy);
+        Rest { chain: self, from: at.map_or(self.policies.len(), |at| at + 1) }
+    }
+
     /// What the policies noted, as JSON by policy.
     pub fn memos(&self) -> BTreeMap<String, String> {
         self.notes().memos.clone()
@@ -416,6 +422,21 @@ mod tests {
             Ok(rest.budgets(job)?.map(|other| soft(1 + other.soft.unwrap_or_default())))
         });
         check(vec![over, Fixed("last", |_, _| Ok(Some(soft(7))))], Ok(Some(soft(8))), &[]);
+    }
+
+    #[test]
+    fn those_behind_a_policy_are_asked_without_it() {
+        let policy = |name, soft: fn(&BudgetsJob, &Rest<'_>) -> Opinion<Budgets>| {
+            Arc::new(Fixed(name, soft)) as Arc<dyn Policy>
+        };
+        let first = policy("first", |_, _| Ok(Some(soft(1))));
+        let chain =
+            Chain::new(vec![first, policy("last", |_, _| Ok(Some(soft(2))))], BTreeMap::new());
+        let job = BudgetsJob { common: Common::default() };
+        let behind = |name| chain.ask_behind(name).budgets(&job);
+        let all = [Ok(Some(soft(2))), Ok(None), Ok(None)];
+        assert_eq!(["first", "last", "nobody"].map(behind), all);
+        assert_eq!(chain.winner("budgets").as_deref(), Some("last"));
     }
 
     #[test]

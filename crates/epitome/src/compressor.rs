@@ -124,34 +124,48 @@ impl Compressor {
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
             let texts = ThreadTexts(&thread);
             let planning = decided.planning(&single, counter, &summarizers, &texts);
-            let (orders, policy) = planning.orders(&mut told).await;
-            let options =
-                shaped((base, back), &decided.council, &decided.common, (&orders, policy)).await;
-            let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
-            account.warnings.extend(told.happened.iter().filter_map(worth_telling));
-            account.warnings.extend(told.of_sessions());
-            let failures = decided.council.failures.take();
-            account.warnings.extend(failures.iter().filter_map(worth_telling));
-            let errors = decided.council.chain.take_errors();
-            account.warnings.extend(errors.iter().map(ToString::to_string));
-            match planned {
-                Planned::Made(mut compressed) => {
-                    let budget = decided.most();
-                    let bytes = outgoing(document, &compressed.view.edits(), budget)?;
-                    let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
-                    let departure = mem::take(&mut compressed.departure);
-                    let report = account.compressed(document, &after, *compressed, &departure);
-                    return Ok(Compressed { bytes, report, departure });
+            // The last one's plan always comes to something.
+            let mut behind: Option<String> = None;
+            loop {
+                let (orders, policy) = planning.orders(behind.as_deref(), &mut told).await;
+                behind.clone_from(&policy);
+                let options = shaped(
+                    (base.clone(), back),
+                    &decided.council,
+                    &decided.common,
+                    (&orders, policy),
+                )
+                .await;
+                let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
+                if matches!(planned, Planned::Passed) {
+                    continue;
                 }
-                Planned::Refused(error) => return Err(Error::Plan(error)),
-                Planned::CannotFit { budget, floor } if bounds.enforced => {
-                    return Err(Error::CannotFit { budget, floor });
+                account.warnings.extend(told.happened.iter().filter_map(worth_telling));
+                account.warnings.extend(told.of_sessions());
+                let failures = decided.council.failures.take();
+                account.warnings.extend(failures.iter().filter_map(worth_telling));
+                let errors = decided.council.chain.take_errors();
+                account.warnings.extend(errors.iter().map(ToString::to_string));
+                match planned {
+                    Planned::Made(mut compressed) => {
+                        let budget = decided.most();
+                        let bytes = outgoing(document, &compressed.view.edits(), budget)?;
+                        let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
+                        let departure = mem::take(&mut compressed.departure);
+                        let report = account.compressed(document, &after, *compressed, &departure);
+                        return Ok(Compressed { bytes, report, departure });
+                    }
+                    Planned::Refused(error) => return Err(Error::Plan(error)),
+                    Planned::CannotFit { budget, floor } if bounds.enforced => {
+                        return Err(Error::CannotFit { budget, floor });
+                    }
+                    Planned::CannotFit { budget, floor } => account.warnings.push(format!(
+                        "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
+                        floor.size, budget.unit, budget.most
+                    )),
+                    Planned::Skipped(_) | Planned::Passed => {}
                 }
-                Planned::CannotFit { budget, floor } => account.warnings.push(format!(
-                    "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
-                    floor.size, budget.unit, budget.most
-                )),
-                Planned::Skipped(_) => {}
+                break;
             }
         }
         let report = account.untouched(document, &thread, &tokens);

@@ -54,9 +54,19 @@ impl Council {
         job: &mut J,
         hook: impl Fn(&Rest<'_>, &J) -> Opinion<T>,
     ) -> Option<T> {
+        self.ask_these(self.chain.ask(), job, hook).await
+    }
+
+    /// What these policies of the chain answer to a job.
+    pub(crate) async fn ask_these<J: Asked, T>(
+        &self,
+        rest: Rest<'_>,
+        job: &mut J,
+        hook: impl Fn(&Rest<'_>, &J) -> Opinion<T>,
+    ) -> Option<T> {
         let mut asked = 0;
         loop {
-            let ask = match hook(&self.chain.ask(), job) {
+            let ask = match hook(&rest, job) {
                 Ok(opinion) => return opinion,
                 Err(Halt::Ask(ask)) if asked < ASKS => ask,
                 Err(Halt::Ask(ask)) => {

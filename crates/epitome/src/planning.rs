@@ -1,10 +1,11 @@
-//! What is done about a prompt that is compressed: asked of the policies, made as they order it,
-//! and made in the kernel's own way where that comes to nothing.
+//! What is done about a prompt that is compressed: asked of the policies, and made as the first of
+//! them orders it whose plan comes to something, which the built-in one's does.
 //!
-//! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none,
-//! and what went wrong is told (SPEC 2.6, 2.7, 2.9). Called by live sessions and by the compressor
-//! of single conversations.
+//! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none;
+//! what went wrong is told, and the plan is credited to whoever ordered it (SPEC 2.6, 2.7, 2.9).
+//! Called by live sessions and by the compressor of single conversations.
 
+use std::fmt;
 use std::sync::Arc;
 
 use epitome_kernel::{Counter, Model, PlanError, Summarizer, Thread, Underway};
@@ -20,7 +21,8 @@ use epitome_types::{
 };
 
 use crate::council::Council;
-use crate::profile::{Back, Summaries};
+use crate::profile::{BUILTIN, Back, Summaries};
+use crate::recent;
 use crate::writer::{Ahead, Patience, Taken, Writer};
 
 /// A checkpoint in the prompt, with the entries that it stands for.
@@ -70,6 +72,8 @@ pub(crate) enum Planned<'t> {
     CannotFit { budget: Budget, floor: Floor },
     /// The kernel's own plan was refused.
     Refused(PlanError),
+    /// What a policy ordered comes to nothing that may be sent: those behind it are asked.
+    Passed,
 }
 
 /// What else came up.
@@ -99,16 +103,21 @@ impl Told {
     }
 }
 
-/// What is made where nobody says anything: the kernel's own way.
-fn own_way() -> Orders {
-    Orders { ops: vec![Order::Fit(Fit::default())], ..Orders::default() }
+/// What is made where nobody says anything, and who is credited with it: the kernel's own way.
+fn own_way() -> (Orders, Option<String>) {
+    let orders = Orders { ops: vec![Order::Fit(Fit::default())], ..Orders::default() };
+    (orders, Some(BUILTIN.to_owned()))
 }
 
 impl<'t> Planning<'_, 't> {
-    /// What the policies order, and by whom.
-    pub(crate) async fn orders(&self, told: &mut Told) -> (Orders, Option<String>) {
+    /// What the policies order, and by whom; `behind` is the one whose plan came to nothing.
+    pub(crate) async fn orders(
+        &self,
+        behind: Option<&str>,
+        told: &mut Told,
+    ) -> (Orders, Option<String>) {
         if self.most.unit != Unit::Tokens {
-            return (own_way(), None);
+            return own_way();
         }
         let mut job = PlanJob {
             common: self.common.clone(),
@@ -123,9 +132,11 @@ impl<'t> Planning<'_, 't> {
             mark_lost: self.mark == Some(None),
             texts: self.texts,
         };
-        let orders = self.council.ask(&mut job, |rest, job| rest.plan(job)).await;
-        let Some(orders) = orders else { return (own_way(), None) };
-        let policy = self.council.chain.winner("plan").unwrap_or_default();
+        let chain = &self.council.chain;
+        let rest = behind.map_or_else(|| chain.ask(), |policy| chain.ask_behind(policy));
+        let orders = self.council.ask_these(rest, &mut job, |rest, job| rest.plan(job)).await;
+        let Some(orders) = orders else { return own_way() };
+        let policy = chain.winner("plan").unwrap_or_default();
         for order in &orders.ops {
             match order {
                 Order::Pin(one) => {
@@ -154,8 +165,7 @@ impl<'t> Planning<'_, 't> {
         safe.filter_map(|(entry, input)| entry.call_at(input.call)).collect()
     }
 
-    /// Makes it. What the policies ordered is tried first; `attempts` are the sizes that the
-    /// kernel's own way comes to, the most wanted first.
+    /// Makes it. `attempts` are the sizes that the kernel's own way comes to, the most wanted first.
     pub(crate) async fn make(
         &self,
         orders: &Orders,
@@ -170,9 +180,10 @@ impl<'t> Planning<'_, 't> {
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
         let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
-        let planned = self.made(orders, options, attempts, &summarizers, told).await;
+        let planned = self.made(orders, options, attempts, &summarizers).await;
         if let Planned::Made(made) = &planned {
             (told.written, told.confidence) = taken.within(&made.plan);
+            told.happened.extend(recent::touched(self.thread, &made.plan, options));
         }
         planned
     }
@@ -220,30 +231,38 @@ impl<'t> Planning<'_, 't> {
         options: &'t CompressOptions,
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
-        told: &mut Told,
     ) -> Planned<'t> {
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
-            (None, _) if self.cause != Cause::Hard => {
-                return Planned::Skipped(Skip::NothingToCompress);
-            }
-            (None, _) => {}
+            (None, _) if self.cause != Cause::Hard => Planned::Skipped(Skip::NothingToCompress),
+            (None, _) => Planned::Passed,
             (Some(Order::Fit(fit)), None) => {
                 let most = fit.most.map(|most| Budget { unit: Unit::Tokens, most });
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
-                return self.fit(options, &attempts, summarizers).await;
+                self.fit(options, &attempts, summarizers).await
             }
             _ => match self.ordered(orders, options, summarizers).await {
-                Ok(Outcome::Compressed(compressed)) => return Planned::Made(compressed),
+                Ok(Outcome::Compressed(compressed)) => Planned::Made(compressed),
                 Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
-                    return Planned::Skipped(Skip::NothingToCompress);
+                    Planned::Skipped(Skip::NothingToCompress)
                 }
-                Ok(Outcome::Refused(error)) => told.happened.push(failed(&options.policy, &error)),
-                Err(error) => told.happened.push(failed(&options.policy, &error)),
-                Ok(_) => {}
+                Ok(Outcome::Refused(error)) => self.passed(&options.policy, &error),
+                Err(error) => self.passed(&options.policy, &error),
+                Ok(_) => self.passed(&options.policy, &TooLittle(self.most)),
             },
         }
-        self.fit(options, attempts, summarizers).await
+    }
+
+    /// A plan came to nothing, which is told once.
+    fn passed(&self, policy: &str, why: &dyn fmt::Display) -> Planned<'t> {
+        self.council.failures.add(Happened::CompressionError {
+            stage: Stage::Preparation,
+            cause: format!("{policy}: {why}"),
+            remedy:
+                "the next policy's plan was made instead; `epitome policy trace` shows the orders"
+                    .to_owned(),
+        });
+        Planned::Passed
     }
 
     /// What a policy ordered, with the ageing that belongs to it.
@@ -306,10 +325,15 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
     ) -> Planned<'t> {
+        let is_whole = |plan| recent::touched(self.thread, plan, options).is_none();
+        let mut smallest = None;
         for (at, &budget) in attempts.iter().enumerate() {
             let made = compress(self.thread, options, budget, self.counter, summarizers).await;
             match made {
-                Outcome::Compressed(compressed) => return Planned::Made(compressed),
+                Outcome::Compressed(made) if is_whole(&made.plan) => return Planned::Made(made),
+                // A larger size may have room for the messages that are to be left alone.
+                Outcome::Compressed(made) => drop(smallest.get_or_insert(made)),
+                _ if smallest.is_some() => break,
                 Outcome::CannotFit { .. } if at + 1 < attempts.len() => {}
                 Outcome::CannotFit { budget, floor } => {
                     return Planned::CannotFit { budget, floor };
@@ -318,7 +342,7 @@ impl<'t> Planning<'_, 't> {
                 _ => break,
             }
         }
-        Planned::Skipped(Skip::NotNeeded)
+        smallest.map_or(Planned::Skipped(Skip::NotNeeded), Planned::Made)
     }
 }
 
@@ -379,12 +403,13 @@ async fn rendered(part: Wording, back: Back, council: &Council, common: &Common)
     council.ask(&mut job, |rest, job| rest.render(job)).await
 }
 
-/// A plan that came to nothing; another one is made.
-fn failed(policy: &str, error: &dyn std::fmt::Display) -> Happened {
-    Happened::CompressionError {
-        stage: Stage::Preparation,
-        cause: format!("{policy}: {error}"),
-        remedy: "the built-in plan was made instead; `epitome policy trace` shows the orders"
-            .into(),
+/// What was ordered leaves more than may be sent, or takes out more that people demanded than can
+/// be stated in its place.
+struct TooLittle(Budget);
+
+impl fmt::Display for TooLittle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Budget { most, unit } = self.0;
+        write!(f, "what it orders does not come to {most} {unit} with all that people demanded")
     }
 }

@@ -112,7 +112,7 @@ fn a_refusal_says_what_and_why() {
     let error = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "op 0 of the plan breaks SPEC 2.4 (exchanges): e3 belongs to the exchange e2 to e3, which \
+        "op 1 of the plan breaks SPEC 2.4 (exchanges): e3 belongs to the exchange e2 to e3, which \
          stays or goes whole; nothing was changed"
     );
 }

@@ -86,7 +86,7 @@ fn orders_that_break_an_invariant_change_nothing() {
     check_broken(vec![summarize(20, 28, 90)], "e26 is pinned (Typed)");
     check_broken(vec![summarize(0, 5, 90)], "e0 is a system prompt");
     check_broken(vec![Order::Drop(Drop { entries: places(2, 3) })], "e2 belongs to the exchange");
-    check_broken(vec![summarize(2, 8, 90), summarize(5, 11, 90)], "is touched by op 0 as well");
+    check_broken(vec![summarize(2, 8, 90), summarize(5, 11, 90)], "is touched by op 1 as well");
     let mask = replace(3, Shortened::Mask, Some("[masked]"), None);
     check_broken(vec![mask, summarize(2, 5, 90)], "e3 is touched by op");
     let longer = lines(30);

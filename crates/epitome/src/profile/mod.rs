@@ -31,7 +31,7 @@ pub(crate) const SHIPPED: [(&str, &str); 1] =
     [("default", include_str!("../../../../policies/default/options.toml"))];
 
 /// What the policy that answers last is called.
-const BUILTIN: &str = "builtin";
+pub(crate) const BUILTIN: &str = "builtin";
 
 /// The hook that is asked for a plan, as reports name it.
 const HOOK: &str = "plan";

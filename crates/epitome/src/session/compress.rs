@@ -5,6 +5,7 @@
 //! commit the view is derived from the records, as after a restart.
 
 use std::mem;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
@@ -33,6 +34,7 @@ use crate::background::Worded;
 use crate::council::Council;
 use crate::facts::{ThreadTexts, columns};
 use crate::planning::{Planned, Planning, Told, shaped};
+use crate::recent::leave_alone;
 use crate::target::Held;
 use crate::writer::Patience;
 
@@ -49,6 +51,18 @@ pub(crate) struct Brief {
 /// that it is told why.
 const PROPOSED: [Stage; 4] =
     [Stage::Identification, Stage::Preparation, Stage::Summarisation, Stage::CheckpointCreation];
+
+/// What is left of plans that came to nothing, for the one that is made in their place. What they
+/// order beside changing the prompt is done.
+#[derive(Default)]
+struct Passed {
+    /// The last policy whose plan it was.
+    policy: Option<String>,
+    /// Where the watermark moves, and who moves it.
+    moved: Option<(Moved, By)>,
+    /// Whether a restore point is made, where one of them said so.
+    snapshot: Option<bool>,
+}
 
 /// A compression that could be applied.
 pub(crate) struct Proposal {
@@ -70,7 +84,8 @@ pub(crate) struct Proposal {
 }
 
 impl Session {
-    /// What a compression that is due comes to, if it comes to something.
+    /// What a compression that is due comes to, if it comes to something. Where a policy's plan
+    /// does not, the policies behind it are asked; the last one's always does.
     pub(crate) async fn propose(
         &self,
         ground: &Ground<'_, '_>,
@@ -80,6 +95,26 @@ impl Session {
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
+        state.aside = Aside::default();
+        let mut passed = Passed::default();
+        loop {
+            let attempt = self.attempt(ground, whole, brief, (due, &mut passed), state, events);
+            if let ControlFlow::Break(proposal) = attempt.await? {
+                return Ok(proposal);
+            }
+        }
+    }
+
+    /// The same by the first policy behind those that were passed over.
+    async fn attempt(
+        &self,
+        ground: &Ground<'_, '_>,
+        whole: &Whole<'_, '_>,
+        brief: &Brief,
+        (due, passed): (Due, &mut Passed),
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<ControlFlow<Option<Proposal>>, Error> {
         let ([_, size], Tail { tokens, .. }) = (ground.size(), ground.tail);
         let in_force = whole.in_force.as_ref();
         let mut pins = state.pinned(0);
@@ -93,6 +128,8 @@ impl Session {
         let in_tokens = |most| Budget { unit: Unit::Tokens, most };
         let keys = &ground.incoming.keys;
         let mut columns = columns(&thread, whole.view(), tokens, &checkpoints, keys);
+        let alone = self.settings.profile.options.compress.keep_recent_messages;
+        leave_alone(&mut columns, &thread, alone);
         if let Some(offload) = &self.offload {
             inputs::look_up(&mut columns, &thread, offload.workspace());
         }
@@ -126,14 +163,17 @@ impl Session {
         let mut told = Told::default();
         let (orders, policy) = match due.work {
             Work::Reword => (Orders::default(), None),
-            Work::Compress | Work::Draft => planning.orders(&mut told).await,
+            Work::Compress | Work::Draft => {
+                planning.orders(passed.policy.as_deref(), &mut told).await
+            }
         };
-        let (exports, handover) = (mem::take(&mut told.exports), told.handover.take());
-        state.aside = Aside { exports, handover };
+        state.aside.add(mem::take(&mut told.exports), told.handover.take());
+        passed.policy.clone_from(&policy);
+        passed.snapshot = passed.snapshot.or(orders.snapshot);
         let (acts, keys) = (state.acts.as_ref(), &ground.incoming.keys);
-        let moved = Moved::to(&orders, acts, keys);
         let by = || By::Policy(policy.clone().unwrap_or_default());
-        let moved = moved.map(|moved| (moved, by()));
+        let moved = passed.moved.take();
+        let moved = moved.or_else(|| Moved::to(&orders, acts, keys).map(|moved| (moved, by())));
         // The prompt is made with the system prompt that moves into its place with it.
         state.drafted = self.drafted(ground, brief, state).await;
         let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
@@ -147,7 +187,7 @@ impl Session {
         let standing = self.with_words(standing, ground, &options);
         planning.standing.clone_from(&standing.plan);
         if due.work == Work::Reword && standing.used.is_empty() {
-            return Ok(None);
+            return Ok(ControlFlow::Break(None));
         }
         let ahead = self.drafted_plan(ground, due, &orders, state);
         let ahead = ahead.map(|plan| self.with_words(plan, ground, &options));
@@ -180,14 +220,14 @@ impl Session {
             planned = match due.work {
                 Work::Reword => match planning.resumed(options).await {
                     Some(made) => Planned::Made(made),
-                    None => return Ok(None),
+                    None => return Ok(ControlFlow::Break(None)),
                 },
                 _ => planning.make(&orders, options, &attempts, &mut made).await,
             };
             match &planned {
                 Planned::Made(made) if self.refusal(made, size, due).is_some() => {}
                 Planned::Made(made) if lacks_summary(&made.plan, &orders) => {}
-                Planned::CannotFit { .. } => {}
+                Planned::CannotFit { .. } | Planned::Passed => {}
                 _ => break,
             }
         }
@@ -195,6 +235,10 @@ impl Session {
         happened.for_each(|one| events.add([size, size], one));
         state.to_pin.extend(told.pins);
         let skip = match planned {
+            Planned::Passed => {
+                passed.moved = moved;
+                return Ok(ControlFlow::Continue(()));
+            }
             Planned::Made(compressed) => match self.refusal(&compressed, size, due) {
                 None => {
                     let mark = moved.as_ref().map(|(moved, _)| moved.place());
@@ -202,7 +246,7 @@ impl Session {
                     let tells = [mark.map(|mark| [mark; 2]), told].into_iter().flatten();
                     let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
                     let epoch = self.epoch(&compressed, tells, ground, whole, due);
-                    let Some(epoch) = epoch else { return Ok(None) };
+                    let Some(epoch) = epoch else { return Ok(ControlFlow::Break(None)) };
                     let epoch = Epoch { tokens: [size, compressed.size[1]], ..epoch };
                     let epoch = match in_force.filter(|_| due.work == Work::Reword) {
                         Some(in_force) => in_other_words(epoch, in_force.epoch),
@@ -211,13 +255,12 @@ impl Session {
                     let views = [whole.view(), &compressed.view];
                     let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
                     let truncated = inputs::truncated(&compressed.plan, &planning, tokens);
-                    let snapshot = orders.snapshot;
                     let late = self.late(ground, &planning, &orders, &compressed, &options);
                     let standing = standing.within(&compressed.plan);
                     let ahead = ahead.unwrap_or_default().within(&compressed.plan);
                     let words = [&standing, &ahead].map(Worded::confidence).into_iter();
                     let confidence = words.chain([made.confidence]).flatten().reduce(f64::min);
-                    let told = (snapshot, confidence);
+                    let told = (passed.snapshot, confidence);
                     let mut proposal = self.proposal(ground, *compressed, epoch, told);
                     (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
                     proposal
@@ -226,15 +269,17 @@ impl Session {
                     proposal.beside.extend(standing.events());
                     if due.work == Work::Reword {
                         proposal.rewords = true;
-                        return Ok(Some(proposal));
+                        return Ok(ControlFlow::Break(Some(proposal)));
                     }
                     proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
                     proposal.beside.extend(truncated);
                     PROPOSED.into_iter().for_each(|stage| events.stage([size; 2], stage));
-                    return Ok(Some(proposal));
+                    return Ok(ControlFlow::Break(Some(proposal)));
                 }
                 // The window forces it; that it brings little is no news.
-                Some(Skip::Stalled) if due.cause == Cause::Hard => return Ok(None),
+                Some(Skip::Stalled) if due.cause == Cause::Hard => {
+                    return Ok(ControlFlow::Break(None));
+                }
                 Some(skip) => skip,
             },
             Planned::Skipped(skip) => skip,
@@ -247,7 +292,7 @@ impl Session {
                 let remedy = "the conversation goes on as it was; please report this".to_owned();
                 let stage = Stage::Validation;
                 events.add([size, size], Happened::CompressionError { stage, cause, remedy });
-                return Ok(None);
+                return Ok(ControlFlow::Break(None));
             }
         };
         state.meter.stalled(size);
@@ -256,7 +301,7 @@ impl Session {
             events.add([size, size], moved.event());
             state.doing.push((moved.act(), by));
         }
-        Ok(None)
+        Ok(ControlFlow::Break(None))
     }
 
     /// Why a compression is not applied.

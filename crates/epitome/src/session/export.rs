@@ -35,6 +35,15 @@ pub(crate) struct Aside {
     pub(crate) handover: Option<Handover>,
 }
 
+impl Aside {
+    /// The same of another plan, as far as it is something else.
+    pub(crate) fn add(&mut self, exports: Vec<Export>, handover: Option<Handover>) {
+        let new = exports.into_iter().filter(|one| !self.exports.contains(one));
+        self.exports.extend(new.collect::<Vec<_>>());
+        self.handover = self.handover.take().or(handover);
+    }
+}
+
 impl Session {
     /// Writes the whole files that a plan wants, before it is applied.
     pub(crate) fn archive(

@@ -126,7 +126,9 @@ impl Session {
             // Whoever rests after a failure rests a little less each time.
             let what = match &failure {
                 Happened::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
-                Happened::PolicyError { cause } => cause.clone(),
+                Happened::PolicyError { cause } | Happened::CompressionError { cause, .. } => {
+                    cause.clone()
+                }
                 Happened::ModelPassedOver { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };

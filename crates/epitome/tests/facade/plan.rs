@@ -11,7 +11,7 @@ use epitome::{Answer, Job, Memory, Opinion, Rest, Target};
 use epitome_testkit::now;
 
 use crate::host::{bytes, conversation};
-use crate::talk::{Talk, builder, errors, is_valid, names, text, texts, with};
+use crate::talk::{By, Talk, builder, errors, is_valid, names, text, texts, with};
 
 fn ordered(ops: Vec<Order>) -> Option<Answer> {
     Some(Answer::Plan(Orders { ops, reason: Some("it was time".to_owned()), ..Orders::default() }))
@@ -158,6 +158,71 @@ fn an_order_that_cannot_be_carried_out_is_told_and_the_built_in_plan_is_made() {
         || Order::Summarize(Summarize { entries: places(2, 3), target: 9, level: Some(7) }),
         "no level 7; there is 3 (detailed), 2 (moderate), 1 (compact), 0 (merged)",
     );
+}
+
+/// Who ordered the plan that was made, of two policies that order this, one behind the other.
+#[track_caller]
+fn made_by(first: fn() -> Vec<Order>, second: fn() -> Vec<Order>) -> (Vec<String>, Vec<String>) {
+    let plan = |ops: fn() -> Vec<Order>| {
+        move |job: &Job<'_>, _: &Rest<'_>| {
+            Ok(matches!(job, Job::Plan(_)).then(|| ordered(ops())).flatten())
+        }
+    };
+    let builder = builder(1000).policy(By("first", plan(first))).policy(By("second", plan(second)));
+    let mut talk = Talk::new(builder);
+    talk.chat(30);
+    let prompt = talk.prompt();
+    assert!(prompt.tokens[1] <= 1000 && is_valid(&prompt));
+    let ops = prompt.events.iter().filter_map(|event| match &event.what {
+        Happened::Compressed { ops, .. } => Some(ops),
+        _ => None,
+    });
+    let mut policies: Vec<_> = ops.flatten().map(|op| op.policy.clone()).collect();
+    policies.dedup();
+    let said = errors(&prompt);
+    // It is said once.
+    talk.chat(30);
+    assert!(errors(&talk.prompt()).iter().all(|error| !said.contains(error)));
+    (policies, said)
+}
+
+#[test]
+fn where_a_plan_comes_to_nothing_the_next_policy_answers_and_is_credited() {
+    let check = |first: fn() -> Vec<Order>, second: fn() -> Vec<Order>, by: &str, told: &[&str]| {
+        let (policies, said) = made_by(first, second);
+        assert_eq!(
+            (policies, said),
+            (vec![by.to_owned()], told.iter().map(ToString::to_string).collect())
+        );
+    };
+    let little = || vec![Order::Drop(Drop { entries: places(1, 2) })];
+    let wrong = || vec![Order::Drop(Drop { entries: places(500, 501) })];
+    let nothing = Vec::new;
+    let good = || vec![Order::Drop(Drop { entries: places(1, 50) })];
+    const LITTLE: &str = "preparation: first: what it orders does not come to 875 tokens with all \
+                          that people demanded";
+    const WRONG: &str = "preparation: first: no message 500; `job.entries` has 1 to 60";
+    check(good, little, "first", &[]);
+    check(little, good, "second", &[LITTLE]);
+    check(wrong, good, "second", &[WRONG]);
+    check(nothing, good, "second", &[]);
+    let also = WRONG.replace("first", "second");
+    check(little, wrong, "builtin", &[LITTLE, &also]);
+}
+
+/// A refused plan of a single conversation, too.
+#[test]
+fn a_report_credits_whoever_made_the_plan() {
+    let wrong = |job: &Job<'_>, _: &Rest<'_>| {
+        let ops = || vec![Order::Drop(Drop { entries: places(500, 501) })];
+        Ok(matches!(job, Job::Plan(_)).then(|| ordered(ops())).flatten())
+    };
+    let builder = with(2000, wrong).target(Target::Tokens(300));
+    let report = now(builder.build().compress(&bytes(&conversation(12)))).unwrap().report;
+    assert!(report.after.tokens <= 300);
+    assert!(!report.ops.is_empty() && report.ops.iter().all(|op| op.policy == "builtin"));
+    let told: Vec<_> = report.warnings.iter().filter(|one| one.contains("no message")).collect();
+    assert!(matches!(told[..], [one] if one.starts_with("team: no message 500;")), "{told:?}");
 }
 
 #[test]
