@@ -214,6 +214,7 @@ mod tests {
             chain: Chain::new(vec![Arc::new(Asks(asks))], BTreeMap::new()),
             models: models.into(),
             within: Duration::from_secs(60),
+            patience: Arc::new(Patience::new(&clock, Duration::from_secs(60))),
             window_share: 0.5,
             counter: Arc::new(FixedCounter::Words),
             clock,
@@ -224,7 +225,6 @@ mod tests {
             used: 0.0,
             budgets: <_>::default(),
             report: false,
-            patience: Arc::new(Patience::new(&clock, Duration::from_secs(60))),
             history: Vec::new(),
             done: <_>::default(),
         };
@@ -365,7 +365,6 @@ mod tests {
         );
         fall(&[("a", Some("asked"), 1, Some(32)), well], Some("asked"), &[30], &[]);
     }
-}
 
     /// A request that asks a lot waits no longer than one that asks once.
     #[test]
@@ -382,3 +381,4 @@ mod tests {
         assert_eq!((said.as_deref(), &*told), (Some("well, well"), ""));
         assert_eq!(*given.lock().unwrap(), [60, 35]);
     }
+}
