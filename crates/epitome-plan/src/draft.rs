@@ -380,8 +380,8 @@ impl<'a> Drafting<'a> {
         smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
     }
 
-    /// Gives up the oldest messages of the recent part until one of the user's side leads
-    /// (hazard 6).
+    /// Gives up the oldest messages of the recent part until one of the user's side leads, and has
+    /// one lead a pinned message of the assistant where that fits (hazard 6).
     fn lead_with_user(&mut self) {
         let entries = self.ground.thread.entries();
         let opening = entries.iter().find(|entry| entry.role != Role::System);
@@ -394,11 +394,29 @@ impl<'a> Drafting<'a> {
             if leads == Role::System {
                 continue;
             }
-            if leads == Role::User || kept.stub.is_some() || self.pinned[at] {
+            if leads == Role::User || kept.stub.is_some() {
+                break;
+            }
+            if self.pinned[at] {
+                self.keep_user_before(at);
                 break;
             }
             self.used -= kept.size;
             self.kept[at] = None;
+        }
+    }
+
+    /// Keeps the newest message of the user's side before an exchange that there is room for.
+    fn keep_user_before(&mut self, at: usize) {
+        let Ground { thread, .. } = self.ground;
+        let room = self.room();
+        let led_by_user = thread.exchanges()[..at].iter().enumerate().rev().filter(|(_, one)| {
+            !one.broken && thread.entries()[one.entries.start].role == Role::User
+        });
+        let mut fitting = led_by_user
+            .filter_map(|(before, _)| Some((before, self.fitted(before, room, 0, room)?)));
+        if let Some((before, kept)) = fitting.next() {
+            self.put(before, kept);
         }
     }
 

@@ -2,10 +2,11 @@
 
 use epitome_kernel::Thread;
 use epitome_kernel::types::{ContentId, EntryId, Op, Unit};
+use epitome_plan::CompressOptions;
 use epitome_testkit::{Script, ScriptedSummarizer, chat};
 
 use crate::help::{
-    assert_sound, compressed, lines, options, run, run_with, session, sizes, tokens,
+    assert_sound, compressed, lines, options, run, run_with, session, sizes, texts, tokens,
 };
 
 #[test]
@@ -135,4 +136,16 @@ fn a_checkpoint_of_one_entry_is_addressed_as_that() {
     assert_eq!(checkpoint(&done.plan.ops).0, id);
     let sources: Vec<_> = done.departure.blobs.iter().map(|blob| &*blob.source).collect();
     assert_eq!(sources, ["e1 assistant", "e0 user"], "the part that was shortened, and the rest");
+}
+
+/// Some providers refuse a conversation that begins with the assistant (hazard 6).
+#[test]
+fn without_a_checkpoint_the_user_leads_a_pinned_answer() {
+    let chat = chat().user("look").assistant(&lines(9)).user(&lines(20)).assistant("keep this");
+    let thread = Thread::new(chat.user("go on").entries(), &[EntryId(3)]);
+    let options = CompressOptions { ladder: Vec::new(), ..options() };
+    let sizes = sizes(&thread, Unit::Tokens);
+    let room = tokens(sizes.sum([EntryId(0), EntryId(3), EntryId(4)]));
+    let done = compressed(run(&thread, &options, room, &Script::Fail));
+    assert_eq!(texts(&done.view), ["look", "keep this", "go on"]);
 }

@@ -74,6 +74,13 @@ impl<'l, 't> Whole<'l, 't> {
         }
     }
 
+    /// Whether an epoch would reach further that takes what is pinned as yet: with what comes next it
+    /// may be in force.
+    pub(crate) fn waits(&self, keys: &[EntryKey]) -> bool {
+        let furthest = self.lineage.furthest(keys, &[]).map(|epoch| epoch.id);
+        furthest != self.in_force.as_ref().map(|in_force| in_force.epoch.id)
+    }
+
     /// The checkpoints in the prompt, oldest first, each with the entries that it stands for.
     pub(crate) fn checkpoints(&self, tail: &Tail<'_>) -> Vec<Known> {
         let Some(in_force) = &self.in_force else { return Vec::new() };

@@ -81,6 +81,11 @@ impl Memory {
         }
     }
 
+    /// The same where nothing that follows can be looked at by itself.
+    pub(crate) fn as_it_stands(self) -> Self {
+        Self { grows: false, ..self }
+    }
+
     /// What a request adds, where it goes on from the remembered one and what it adds can be read.
     /// A message that its client wrote anew is the same where it says the same, unless that may have
     /// changed its figures.

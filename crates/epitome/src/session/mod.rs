@@ -51,7 +51,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use epitome_store::Archive;
-use epitome_types::SessionInfo;
+use epitome_types::{Happened, SessionInfo};
 
 pub use clock::{Clock, system_time};
 pub(crate) use events::Listener;
@@ -96,6 +96,8 @@ pub struct Session {
     asked: bool,
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
+    /// The compressions that were taken back, as the next prompt is told of them.
+    taken_back: Vec<Happened>,
     /// Whether it was told that the conversation can hardly be relied on.
     low: bool,
     /// The watch over its policies, and how many of their changes it was told of.
@@ -161,6 +163,7 @@ impl Session {
             claim: None,
             asked: false,
             said: BTreeSet::new(),
+            taken_back: Vec::new(),
             low: false,
             reloads: None,
             offload,

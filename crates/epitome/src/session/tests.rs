@@ -8,6 +8,7 @@ mod drift;
 mod law;
 mod offload;
 mod push;
+mod sendable;
 mod system;
 
 use std::sync::{Arc, Mutex};
