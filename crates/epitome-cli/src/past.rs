@@ -5,18 +5,20 @@
 use std::io::{self, Write};
 
 use epitome::Past;
-use epitome::types::Cause;
 
+use crate::figure::percent;
+use crate::news::cause;
 use crate::table::{Column, Table, left, right};
 use crate::text::{grouped, moment};
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     right("no."),
-    left("time"),
+    left("time, UTC"),
     left("cause"),
     right("before"),
     right("after"),
-    right("kept"),
+    right("size"),
+    right("facts kept"),
     left("epoch").spare(1),
     left("now"),
 ];
@@ -29,6 +31,7 @@ pub(crate) fn write(out: &mut dyn Write, past: &[Past], in_force: Option<&str>) 
             () if Some(one.epoch.as_str()) == in_force => "in force",
             () => "",
         };
+        let size = percent(one.tokens[1], one.tokens[0]);
         let [before, after] = one.tokens.map(grouped);
         vec![
             one.number.to_string(),
@@ -36,6 +39,7 @@ pub(crate) fn write(out: &mut dyn Write, past: &[Past], in_force: Option<&str>) 
             cause(one.cause).to_owned(),
             before,
             after,
+            size,
             format!("{:.0} %", one.confidence * 100.0),
             one.epoch.clone(),
             now.to_owned(),
@@ -43,12 +47,4 @@ pub(crate) fn write(out: &mut dyn Write, past: &[Past], in_force: Option<&str>) 
     };
     let rows: Vec<_> = past.iter().map(row).collect();
     Table::new(&COLUMNS).indented(2).print(out, &rows)
-}
-
-fn cause(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Soft => "it pays",
-        Cause::Hard => "full",
-        Cause::Manual => "by hand",
-    }
 }

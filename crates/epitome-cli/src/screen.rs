@@ -15,7 +15,7 @@ use terminal_size::{Height, Width, terminal_size_of};
 use crate::clock::now;
 use crate::text::width;
 
-/// Width where no terminal says another.
+/// Width of a terminal that does not say another.
 pub(crate) const COLUMNS: usize = 80;
 /// A block is drawn no more often than this.
 const PAUSE: Duration = Duration::from_millis(40);
@@ -32,6 +32,7 @@ pub(crate) enum To {
 /// A terminal, or whatever stands in its place.
 pub(crate) struct Screen {
     to: To,
+    terminal: bool,
     live: bool,
     colored: bool,
     /// Columns of the lines of the block that is drawn.
@@ -49,6 +50,7 @@ impl Screen {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
             to,
+            terminal,
             live: live && terminal && !dumb,
             colored: choice != ColorChoice::Never,
             drawn: Vec::new(),
@@ -61,7 +63,12 @@ impl Screen {
         self.colored
     }
 
-    /// Columns that a line may take.
+    /// Whether blocks are drawn.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Columns that a line may take: those of the terminal, and any number where there is none.
     pub(crate) fn columns(&self) -> usize {
         self.size().0
     }
@@ -110,7 +117,8 @@ impl Screen {
         };
         match size {
             Some((Width(columns), Height(rows))) if columns > 0 => (columns.into(), rows.into()),
-            _ => (COLUMNS, usize::MAX),
+            _ if self.terminal => (COLUMNS, usize::MAX),
+            _ => (usize::MAX, usize::MAX),
         }
     }
 

@@ -164,7 +164,7 @@ fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Recovery => "by hand",
         Purpose::Rollback => "automatic",
-        Purpose::Emergency => "emergency",
+        Purpose::Emergency => "hard",
     }
 }
 

@@ -141,7 +141,14 @@ impl Prepare {
             })
         };
         match bounded(self.within, made).await {
-            Ok(Ok(sent)) => Some(sent),
+            Ok(Ok(sent)) => {
+                tracing::info!(
+                    session = &*sent.prompt.session,
+                    tokens = sent.prompt.tokens[1],
+                    "the provider refused the prompt as too long; a smaller one is sent"
+                );
+                Some(sent)
+            }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "no smaller prompt could be made");
                 None

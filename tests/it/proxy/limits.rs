@@ -71,7 +71,12 @@ fn a_wording_of_ones_own_teaches_the_limit_for_good() {
     agent.work(&serving);
     let taught = refused(&serving);
     assert!((1..=3).contains(&taught), "{taught} refusals");
-    // What was refused was made smaller and sent once more.
+    // What was refused was made smaller and sent once more, and the log says so in words.
+    let said = serving.said();
+    for words in ["refused the prompt as too long; a smaller one is sent", " hard: "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("\"event\""), "{said}");
     let prompts = serving.upstream.prompts();
     let at = prompts.iter().position(|prompt| prompt.refused.is_some()).unwrap();
     assert!(prompts[at].refused.as_ref().unwrap().starts_with("Zu lang: "));

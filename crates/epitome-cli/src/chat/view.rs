@@ -15,7 +15,7 @@ use epitome::types::{Event, Happened};
 
 use super::veil::Veil;
 use crate::clock::{now, since};
-use crate::replay::Told;
+use crate::news::Told;
 use crate::screen::{Screen, To};
 
 /// From so many milliseconds on a wait is worth telling of.

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use tracing::Level;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -49,8 +50,11 @@ fn begin(
     let targets = Targets::new().with_default(Level::WARN.min(ours)).with_targets([
         ("epitome", ours),
         ("policy", ours),
+        ("news", proxy),
         ("epitome_proxy", proxy),
     ]);
+    // Events are said in words, as news.
+    let targets = targets.with_target("epitome::events", LevelFilter::OFF);
     let colors = colors && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let layer = tracing_subscriber::fmt::layer().with_writer(out).with_ansi(colors);
     let layer = layer.with_target(false);

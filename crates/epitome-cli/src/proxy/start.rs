@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::fault::Fault;
 use crate::journal::store_path;
+use crate::news::logged;
 use crate::settings;
 
 /// What tokens cost. There is one proxy in a process.
@@ -58,7 +59,7 @@ pub(crate) fn prepared(
     };
     let runtime = runtime.clone();
     let hub = Hub::new(store, move || {
-        let builder = Compressor::builder().profile(profile.clone()).watch();
+        let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
         let builder = builder.augments(augments.clone()).background(runtime.clone());
         match &workspace {
             Some(workspace) => builder.workspace(workspace.clone()),

@@ -1,293 +1,64 @@
 //! The lines of a replay: what happened, turn by turn.
 //!
-//! Invariant: one line for each event, within the columns there are, colours not counted; a
-//! warning is said once for as long as it lasts. Called by `replay`.
-
-use std::collections::BTreeSet;
+//! Invariant: one line for each event, within the columns there are, colours not counted; what went
+//! wrong is broken and never cut. Called by `replay`.
 
 use anstyle::{AnsiColor, Style};
-use epitome::types::hook::Drift;
-use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip, Stage};
 use epitome_lab::Turn;
 
 use crate::figure::{middle, percent};
-use crate::text::{clipped, grouped, on_one_line, plain as harmless};
+use crate::news::{ASIDE, Told};
+use crate::text::{clipped, grouped, on_one_line, plain as harmless, wrapped};
 
-/// What is said beside an event; the reason stands at its end.
-const ASIDE: AnsiColor = AnsiColor::BrightBlack;
 /// Width of the turn that stands before each line.
 const TURN: usize = 11;
 
-/// What was told so far.
-#[derive(Default)]
-pub(crate) struct Told {
-    /// Whether the stages of a compression are told, too.
-    stages: bool,
-    /// Whether the last turn was warned of.
-    warned: bool,
-}
-
-impl Told {
-    /// Nothing was told yet. Where people want to know more, the stages of a compression are told.
-    pub(crate) fn new(stages: bool) -> Self {
-        Self { stages, warned: false }
-    }
-
-    /// The lines of a turn.
-    pub(super) fn lines(&mut self, turn: &Turn, columns: usize) -> Vec<String> {
-        let told = self.news(&turn.events).into_iter();
-        let refused = turn
-            .refused
-            .iter()
-            .map(|reason| (AnsiColor::Red, format!("refused: {}", on_one_line(reason))));
-        let shortened = |(color, text): (AnsiColor, String)| match color {
-            ASIDE => (color, middle(&harmless(&text), columns.saturating_sub(TURN))),
-            _ => (color, text),
+/// The lines of a turn.
+pub(super) fn lines(told: &mut Told, turn: &Turn, columns: usize) -> Vec<String> {
+    let news = told.news(&turn.events).into_iter();
+    let refused = turn
+        .refused
+        .iter()
+        .map(|reason| (AnsiColor::Red, format!("refused: {}", on_one_line(reason))));
+    let shown = |(color, text): (AnsiColor, String)| {
+        let (text, room) = (harmless(&text), columns.saturating_sub(TURN));
+        let text = match color {
+            AnsiColor::Red | AnsiColor::Yellow => broken(&text, columns),
+            ASIDE => middle(&text, room),
+            _ => clipped(&text, room),
         };
-        let lines = told.chain(refused).map(shortened);
-        lines.map(|(color, text)| line(turn.turn, color.on_default(), &text, columns)).collect()
-    }
-
-    /// What there is to tell of the events of one turn, in words.
-    pub(crate) fn news(&mut self, events: &[Event]) -> Vec<(AnsiColor, String)> {
-        let is_warning = |event: &Event| matches!(event.what, Happened::ContextWarning { .. });
-        let warned = events.iter().any(is_warning);
-        let is_news = |event: &&Event| !(self.warned && is_warning(event));
-        // A snapshot before each compression is what people expect, and its other names say
-        // nothing new.
-        let stages = self.stages;
-        let is_routine = |event: &&Event| {
-            use Happened::*;
-            let is_stage = matches!(event.what, CheckpointProgress { .. });
-            is_stage && !stages
-                || matches!(
-                    event.what,
-                    AutoSnapshotCreated { .. }
-                        | AutoSummaryCreated { .. }
-                        | Tier1Compressed(_)
-                        | Tier2Compressed(_)
-                        | Tier3Compressed(_)
-                        | Tier4Compressed(_)
-                        | Tier5Compressed(_)
-                )
-        };
-        let told = events.iter().filter(|event| is_news(event) && !is_routine(event));
-        let news = told.flat_map(|event| [Some(what(event)), writer(event, events)]);
-        let news = news.flatten().collect();
-        self.warned = warned;
-        news
-    }
+        line(turn.turn, color.on_default(), &text)
+    };
+    news.chain(refused).map(shown).collect()
 }
 
 /// The line of a turn in which nothing happened.
-pub(crate) fn plain(turn: &Turn, columns: usize) -> String {
+pub(super) fn plain(turn: &Turn, columns: usize) -> String {
     let (raw, sent) = (grouped(turn.tokens_raw), grouped(turn.tokens_sent));
     let text = format!(
         "{raw} tokens, {sent} sent, {} of the limit",
         percent(turn.tokens_sent, turn.limit)
     );
-    line(turn.turn, Style::new().dimmed(), &text, columns)
+    let text = clipped(&harmless(&text), columns.saturating_sub(TURN));
+    line(turn.turn, Style::new().dimmed(), &text)
 }
 
-fn line(turn: usize, style: Style, text: &str, columns: usize) -> String {
+/// A text in as many lines as it takes, behind the turn.
+fn broken(text: &str, columns: usize) -> String {
+    let behind = " ".repeat(TURN);
+    wrapped(&format!("{behind}{text}"), columns, TURN).split_off(TURN)
+}
+
+fn line(turn: usize, style: Style, text: &str) -> String {
     let turn = format!("turn {turn}");
-    let text = clipped(&harmless(text), columns.saturating_sub(TURN));
     format!("{turn:TURN$}{style}{text}{style:#}")
-}
-
-fn what(event: &Event) -> (AnsiColor, String) {
-    let [before, after] = event.tokens;
-    match &event.what {
-        Happened::Compressed { number, cause, must_keep, .. } => {
-            let (cause, kept) = (reason(*cause), percent(after, before));
-            let sizes = format!("{} → {} tokens, {kept} kept", grouped(before), grouped(after));
-            let text = format!("compressed ({number}), {cause}: {sizes}; {must_keep}");
-            (AnsiColor::Green, text)
-        }
-        Happened::CompressionSkipped { reason } => (
-            AnsiColor::Yellow,
-            format!("not compressed at {}: {}", grouped(before), skipped(*reason)),
-        ),
-        Happened::CheckpointProgress { stage, fraction } => {
-            let done = (fraction * 100.0).round();
-            (AnsiColor::White, format!("{}: {done} % of the compression", stage.word()))
-        }
-        // The next one wrote; it is no failure of the compression.
-        Happened::CompressionError { stage: Stage::Summarisation, cause, .. } => {
-            (ASIDE, on_one_line(cause))
-        }
-        Happened::CompressionError { stage, cause, remedy } => {
-            let cause = on_one_line(cause);
-            (AnsiColor::Red, format!("compression failed ({}): {cause}; {remedy}", stage.word()))
-        }
-        Happened::SnapshotCreated { id, .. } | Happened::AutoSnapshotCreated { id, .. } => {
-            (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
-        }
-        Happened::SnapshotError { cause } => {
-            (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
-        }
-        Happened::PluginError { plugin, cause, remedy } => {
-            (AnsiColor::Red, format!("plugin `{plugin}`: {}; {remedy}", on_one_line(cause)))
-        }
-        Happened::WorkspaceError { cause, remedy } => {
-            (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
-        }
-        Happened::ContextWarning { percent } => {
-            (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
-        }
-        Happened::ToolResultOffloaded { entry, tool, .. } => {
-            (AnsiColor::Cyan, arrived("offloaded", entry, tool, event.tokens))
-        }
-        Happened::ToolResultDigested { entry, tool, .. } => {
-            (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
-        }
-        Happened::ToolInputTruncated { entry, tool, saved } => {
-            let saved = grouped(*saved);
-            (AnsiColor::Cyan, format!("input of {tool} in {entry} truncated: {saved} tokens saved"))
-        }
-        Happened::DriftDetected { policy, drift, .. } => {
-            let Drift { trigger, intent, action } = drift;
-            let drift = on_one_line(&format!("{trigger}: {action}; it is there for {intent}"));
-            (AnsiColor::Yellow, format!("{policy}: {drift}"))
-        }
-        Happened::Recalled { query, sources, tokens } => {
-            let (from, tokens) = (sources.join(", "), grouped(*tokens));
-            (AnsiColor::Cyan, on_one_line(&format!("recalled {tokens} tokens of {from}: {query}")))
-        }
-        Happened::Handover { file, text } => {
-            let from = file.as_deref().map_or_else(|| on_one_line(text), str::to_owned);
-            (AnsiColor::Yellow, format!("better go on in a fresh session, from: {from}"))
-        }
-        Happened::WatermarkMoved { entry, tool, blocks, saved } => {
-            let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
-            let moved = format!("watermark at {entry} of {tool}");
-            (AnsiColor::Green, format!("{moved}: {blocks} blocks left, {saved} tokens saved"))
-        }
-        Happened::Branched { at } => {
-            (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
-        }
-        Happened::EpochChanged { epoch: Some(epoch) } => {
-            (AnsiColor::Magenta, format!("compression {} in force again", clipped(epoch, 12)))
-        }
-        Happened::EpochChanged { epoch: None } => {
-            (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
-        }
-        Happened::RolloverComplete { .. } => {
-            (AnsiColor::Green, "started over: one checkpoint stands for all of it".to_owned())
-        }
-        Happened::StreamOverflowEmergency { total, limit, .. } => {
-            let [total, limit] = [grouped(*total), grouped(*limit)];
-            (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
-        }
-        Happened::PromptCut { sent, evaluated, remedy } => {
-            let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
-            let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
-            (AnsiColor::Red, on_one_line(&read))
-        }
-        Happened::LowReliability { score, advice, .. } => {
-            let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
-            let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
-            (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
-        }
-        Happened::SummaryWrittenInBackground { checkpoint, model, size: [size, without] } => {
-            let (id, [size, without]) = (clipped(checkpoint, 12), [*size, *without].map(grouped));
-            (AnsiColor::Green, format!("{model} summed {id} up: {size} tokens, not {without}"))
-        }
-        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } if from == to => {
-            let (id, saved) = (clipped(checkpoint, 12), grouped(*saved));
-            (AnsiColor::Green, format!("checkpoint {id} in the words of a model: {saved} saved"))
-        }
-        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } => {
-            let id = clipped(checkpoint, 12);
-            let saved = grouped(*saved);
-            (AnsiColor::Green, format!("checkpoint {id} aged, level {from} to {to}: {saved} saved"))
-        }
-        Happened::CheckpointMerged { checkpoint, merged, saved } => {
-            let (id, count) = (clipped(checkpoint, 12), merged.len());
-            let saved = grouped(*saved);
-            (AnsiColor::Green, format!("checkpoint {id} stands for {count} others: {saved} saved"))
-        }
-        Happened::PolicyReloaded { policy, generation } => {
-            (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
-        }
-        Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
-        Happened::ModelPassedOver { policy, ask, cause, next, .. } => {
-            let cause = on_one_line(cause);
-            (AnsiColor::Yellow, format!("{policy} asks `{ask}`: {cause}; `{next}` is asked"))
-        }
-        Happened::PolicyWarning { policy, text, .. } => {
-            (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
-        }
-        Happened::Pinned { entry, policy } => {
-            (AnsiColor::Cyan, format!("{entry} pinned by {policy}"))
-        }
-        Happened::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
-        _ => (AnsiColor::White, "something else happened; `--json` has it".to_owned()),
-    }
-}
-
-fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> String {
-    let (before, after) = (grouped(before), grouped(after));
-    format!("{how} {entry} of {tool}: {before} → {after} tokens")
-}
-
-/// Who wrote the summaries of a compression, where a model did or was to.
-fn writer(event: &Event, all: &[Event]) -> Option<(AnsiColor, String)> {
-    let Happened::Compressed { ops, .. } = &event.what else { return None };
-    let models: BTreeSet<_> = ops.iter().filter_map(|op| op.model.as_deref()).collect();
-    let gave_up = |event: &Event| {
-        matches!(event.what, Happened::CompressionError { stage: Stage::Summarisation, .. })
-    };
-    let who = match models.is_empty() {
-        true if all.iter().any(gave_up) => "summed up without a model".to_owned(),
-        true => return None,
-        false => format!("summed up by {}", models.into_iter().collect::<Vec<_>>().join(", ")),
-    };
-    Some((ASIDE, who))
-}
-
-/// What became of a goal.
-fn goal(act: &GoalAct) -> String {
-    let which = act.goal.as_deref().unwrap_or("goal");
-    match &act.change {
-        GoalChange::Set { text, .. } => format!("{which} set: {text}"),
-        GoalChange::Revise { text } => format!("{which} worded anew: {text}"),
-        GoalChange::Prioritise { priority } => format!("{which}: {} priority", priority.word()),
-        GoalChange::Milestone { text, state } => format!("milestone {}: {text}", state.word()),
-        GoalChange::Decide { text, locked: true, .. } => format!("decided for good: {text}"),
-        GoalChange::Decide { text, .. } => format!("decided: {text}"),
-        GoalChange::Lock { decision } => format!("locked: {decision}"),
-        GoalChange::Artifact { path, change } => format!("{} {path}", change.word()),
-        GoalChange::Next { text } => format!("next: {text}"),
-        GoalChange::Pause => format!("{which} paused"),
-        GoalChange::Resume => format!("{which} resumed"),
-        GoalChange::Complete => format!("{which} reached"),
-        _ => format!("{which} changed; `--json` has it"),
-    }
-}
-
-fn reason(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Soft => "soft",
-        Cause::Hard => "hard",
-        Cause::Manual => "asked for",
-    }
-}
-
-fn skipped(reason: Skip) -> &'static str {
-    match reason {
-        Skip::NotNeeded => "within its bounds",
-        Skip::NothingToCompress => "what could leave is pinned or held",
-        Skip::NotSmaller => "it would not be smaller",
-        Skip::Stalled => "it would free too little",
-        Skip::Disabled => "the profile forbids it",
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use epitome::types::{Breakdown, MustKeep, OpReport, Role};
+    use epitome::types::hook::Drift;
+    use epitome::types::{Breakdown, Cause, Event, Happened, MustKeep, OpReport, Role, Stage};
 
     use super::*;
 
@@ -312,7 +83,7 @@ mod tests {
 
     #[track_caller]
     fn check(told: &mut Told, turn: &Turn, columns: usize, expected: &[&str]) {
-        let lines = told.lines(turn, columns);
+        let lines = lines(told, turn, columns);
         let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
         assert_eq!(lines, expected);
     }
@@ -401,6 +172,7 @@ mod tests {
             reason: String::new(),
             policy: String::new(),
             hook: String::new(),
+            line: None,
             model: model.map(str::to_owned),
         };
         let compressed = |models: &[Option<&str>]| Happened::Compressed {
@@ -418,7 +190,7 @@ mod tests {
         let done = "turn 7     compressed (1), soft: 9 → 3 tokens, 33 % kept";
         let check = |events: &[Happened], expected: &[&str]| {
             let events = events.iter().map(|what| (what.clone(), [9, 3])).collect();
-            let lines = Told::default().lines(&turn(events, None), 70);
+            let lines = lines(&mut Told::default(), &turn(events, None), 70);
             let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
             assert!(lines[0].starts_with(done), "{lines:?}");
             assert_eq!(lines[1..], *expected);
@@ -440,5 +212,17 @@ mod tests {
     fn a_refusal_is_one_line() {
         let refused = turn(Vec::new(), Some("it cannot\nfit"));
         check(&mut Told::default(), &refused, 80, &["turn 7     refused: it cannot fit"]);
+    }
+
+    #[test]
+    fn what_went_wrong_is_broken_and_never_cut() {
+        let cause = "job.entry has no `tokns`; did you mean `tokens`?".into();
+        let failed = turn(vec![(Happened::PolicyError { cause }, [9, 9])], None);
+        let lines = [
+            "turn 7     job.entry has no `tokns`;\n           did you mean `tokens`?",
+            "turn 7     job.entry has no `tokns`; did you mean `tokens`?",
+        ];
+        check(&mut Told::default(), &failed, 40, &lines[..1]);
+        check(&mut Told::default(), &failed, usize::MAX, &lines[1..]);
     }
 }

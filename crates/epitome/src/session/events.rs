@@ -13,6 +13,9 @@ use super::Session;
 use crate::lessons::Shortened;
 use crate::target::Held;
 
+/// The target of events in a log; a host that says them in words of its own leaves it out.
+const EVENTS: &str = "epitome::events";
+
 /// Somebody who is told of events.
 pub(crate) type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 
@@ -109,9 +112,9 @@ fn log(event: &Event) {
     );
     let (session, [before, after]) = (&*event.session, event.tokens);
     let what = || serde_json::to_string(&event.what).unwrap_or_default();
-    if troubles && tracing::enabled!(target: "epitome", Level::WARN) {
-        tracing::warn!(target: "epitome", session, before, after, "{}", what());
-    } else if !troubles && tracing::enabled!(target: "epitome", Level::INFO) {
-        tracing::info!(target: "epitome", session, before, after, "{}", what());
+    if troubles && tracing::enabled!(target: EVENTS, Level::WARN) {
+        tracing::warn!(target: EVENTS, session, before, after, "{}", what());
+    } else if !troubles && tracing::enabled!(target: EVENTS, Level::INFO) {
+        tracing::info!(target: EVENTS, session, before, after, "{}", what());
     }
 }

@@ -1,0 +1,204 @@
+//! Each event in a sentence.
+//!
+//! Invariant: one line, whatever an event quotes; who shows it takes out what a terminal would obey.
+
+use std::collections::BTreeSet;
+
+use anstyle::AnsiColor;
+use epitome::types::hook::Drift;
+use epitome::types::{Cause, Event, GoalAct, GoalChange, Happened, Skip, Stage};
+
+use super::ASIDE;
+use crate::figure::percent;
+use crate::text::{clipped, grouped, on_one_line};
+
+/// An event in a sentence, and its colour.
+pub(super) fn of(event: &Event) -> (AnsiColor, String) {
+    let [before, after] = event.tokens;
+    match &event.what {
+        Happened::Compressed { number, cause: why, must_keep, .. } => {
+            let (why, kept) = (cause(*why), percent(after, before));
+            let sizes = format!("{} → {} tokens, {kept} kept", grouped(before), grouped(after));
+            let text = format!("compressed ({number}), {why}: {sizes}; {must_keep}");
+            (AnsiColor::Green, text)
+        }
+        Happened::CompressionSkipped { reason } => (
+            AnsiColor::Yellow,
+            format!("not compressed at {}: {}", grouped(before), skipped(*reason)),
+        ),
+        Happened::CheckpointProgress { stage, fraction } => {
+            let done = (fraction * 100.0).round();
+            (AnsiColor::White, format!("{}: {done} % of the compression", stage.word()))
+        }
+        // The next one wrote; it is no failure of the compression.
+        Happened::CompressionError { stage: Stage::Summarisation, cause, .. } => {
+            (ASIDE, on_one_line(cause))
+        }
+        Happened::CompressionError { stage, cause, remedy } => {
+            let cause = on_one_line(cause);
+            (AnsiColor::Red, format!("compression failed ({}): {cause}; {remedy}", stage.word()))
+        }
+        Happened::SnapshotCreated { id, .. } | Happened::AutoSnapshotCreated { id, .. } => {
+            (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
+        }
+        Happened::SnapshotError { cause } => {
+            (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
+        }
+        Happened::PluginError { plugin, cause, remedy } => {
+            (AnsiColor::Red, format!("plugin `{plugin}`: {}; {remedy}", on_one_line(cause)))
+        }
+        Happened::WorkspaceError { cause, remedy } => {
+            (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
+        }
+        Happened::ContextWarning { percent } => {
+            (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
+        }
+        Happened::ToolResultOffloaded { entry, tool, .. } => {
+            (AnsiColor::Cyan, arrived("offloaded", entry, tool, event.tokens))
+        }
+        Happened::ToolResultDigested { entry, tool, .. } => {
+            (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
+        }
+        Happened::ToolInputTruncated { entry, tool, saved } => {
+            let saved = grouped(*saved);
+            (AnsiColor::Cyan, format!("input of {tool} in {entry} truncated: {saved} tokens saved"))
+        }
+        Happened::DriftDetected { policy, drift, .. } => {
+            let Drift { trigger, intent, action } = drift;
+            let drift = on_one_line(&format!("{trigger}: {action}; it is there for {intent}"));
+            (AnsiColor::Yellow, format!("{policy}: {drift}"))
+        }
+        Happened::Recalled { query, sources, tokens } => {
+            let (from, tokens) = (sources.join(", "), grouped(*tokens));
+            (AnsiColor::Cyan, on_one_line(&format!("recalled {tokens} tokens of {from}: {query}")))
+        }
+        Happened::Handover { file, text } => {
+            let from = file.as_deref().map_or_else(|| on_one_line(text), str::to_owned);
+            (AnsiColor::Yellow, format!("better go on in a fresh session, from: {from}"))
+        }
+        Happened::WatermarkMoved { entry, tool, blocks, saved } => {
+            let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
+            let moved = format!("watermark at {entry} of {tool}");
+            (AnsiColor::Green, format!("{moved}: {blocks} blocks left, {saved} tokens saved"))
+        }
+        Happened::Branched { at } => {
+            (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
+        }
+        Happened::EpochChanged { epoch: Some(epoch) } => {
+            (AnsiColor::Magenta, format!("compression {} in force again", clipped(epoch, 12)))
+        }
+        Happened::EpochChanged { epoch: None } => {
+            (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
+        }
+        Happened::RolloverComplete { .. } => {
+            (AnsiColor::Green, "started over: one checkpoint stands for all of it".to_owned())
+        }
+        Happened::StreamOverflowEmergency { total, limit, .. } => {
+            let [total, limit] = [grouped(*total), grouped(*limit)];
+            (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
+        }
+        Happened::PromptCut { sent, evaluated, remedy } => {
+            let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
+            let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
+            (AnsiColor::Red, on_one_line(&read))
+        }
+        Happened::LowReliability { score, advice, .. } => {
+            let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
+            let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
+            (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
+        }
+        Happened::SummaryWrittenInBackground { checkpoint, model, size: [size, without] } => {
+            let (id, [size, without]) = (clipped(checkpoint, 12), [*size, *without].map(grouped));
+            (AnsiColor::Green, format!("{model} summed {id} up: {size} tokens, not {without}"))
+        }
+        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } if from == to => {
+            let (id, saved) = (clipped(checkpoint, 12), grouped(*saved));
+            (AnsiColor::Green, format!("checkpoint {id} in the words of a model: {saved} saved"))
+        }
+        Happened::CheckpointAged { checkpoint, levels: [from, to], saved } => {
+            let id = clipped(checkpoint, 12);
+            let saved = grouped(*saved);
+            (AnsiColor::Green, format!("checkpoint {id} aged, level {from} to {to}: {saved} saved"))
+        }
+        Happened::CheckpointMerged { checkpoint, merged, saved } => {
+            let (id, count) = (clipped(checkpoint, 12), merged.len());
+            let saved = grouped(*saved);
+            (AnsiColor::Green, format!("checkpoint {id} stands for {count} others: {saved} saved"))
+        }
+        Happened::PolicyReloaded { policy, generation } => {
+            (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
+        }
+        Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
+        Happened::ModelPassedOver { policy, ask, cause, next, .. } => {
+            let cause = on_one_line(cause);
+            (AnsiColor::Yellow, format!("{policy} asks `{ask}`: {cause}; `{next}` is asked"))
+        }
+        Happened::PolicyWarning { policy, text, .. } => {
+            (AnsiColor::Yellow, format!("{policy}: {}", on_one_line(text)))
+        }
+        Happened::Pinned { entry, policy } => {
+            (AnsiColor::Cyan, format!("{entry} pinned by {policy}"))
+        }
+        Happened::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
+        _ => (AnsiColor::White, "something else happened; `--json` has it".to_owned()),
+    }
+}
+
+fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> String {
+    let (before, after) = (grouped(before), grouped(after));
+    format!("{how} {entry} of {tool}: {before} → {after} tokens")
+}
+
+/// Who wrote the summaries of a compression, where a model did or was to.
+pub(super) fn writer(event: &Event, all: &[Event]) -> Option<(AnsiColor, String)> {
+    let Happened::Compressed { ops, .. } = &event.what else { return None };
+    let models: BTreeSet<_> = ops.iter().filter_map(|op| op.model.as_deref()).collect();
+    let gave_up = |event: &Event| {
+        matches!(event.what, Happened::CompressionError { stage: Stage::Summarisation, .. })
+    };
+    let who = match models.is_empty() {
+        true if all.iter().any(gave_up) => "summed up without a model".to_owned(),
+        true => return None,
+        false => format!("summed up by {}", models.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    Some((ASIDE, who))
+}
+
+/// What became of a goal.
+fn goal(act: &GoalAct) -> String {
+    let which = act.goal.as_deref().unwrap_or("goal");
+    match &act.change {
+        GoalChange::Set { text, .. } => format!("{which} set: {text}"),
+        GoalChange::Revise { text } => format!("{which} worded anew: {text}"),
+        GoalChange::Prioritise { priority } => format!("{which}: {} priority", priority.word()),
+        GoalChange::Milestone { text, state } => format!("milestone {}: {text}", state.word()),
+        GoalChange::Decide { text, locked: true, .. } => format!("decided for good: {text}"),
+        GoalChange::Decide { text, .. } => format!("decided: {text}"),
+        GoalChange::Lock { decision } => format!("locked: {decision}"),
+        GoalChange::Artifact { path, change } => format!("{} {path}", change.word()),
+        GoalChange::Next { text } => format!("next: {text}"),
+        GoalChange::Pause => format!("{which} paused"),
+        GoalChange::Resume => format!("{which} resumed"),
+        GoalChange::Complete => format!("{which} reached"),
+        _ => format!("{which} changed; `--json` has it"),
+    }
+}
+
+/// Why a compression was made: the one word for it, wherever it is shown.
+pub(crate) fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Soft => "soft",
+        Cause::Hard => "hard",
+        Cause::Manual => "asked for",
+    }
+}
+
+fn skipped(reason: Skip) -> &'static str {
+    match reason {
+        Skip::NotNeeded => "within its bounds",
+        Skip::NothingToCompress => "what could leave is pinned or held",
+        Skip::NotSmaller => "it would not be smaller",
+        Skip::Stalled => "it would free too little",
+        Skip::Disabled => "the profile forbids it",
+    }
+}
