@@ -19,13 +19,16 @@ use crate::figure::middle;
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal::{self, store_path};
-use crate::screen;
 use crate::settings::{self, ProfileFlags};
 use crate::table::{Column, GAP, Table, left, output_width};
 use crate::text::{clipped, grouped, plain, width, wrapped};
 
 const COLUMNS: [Column; 3] =
     [left("key"), left("value").least(VALUE), left("source").least(SOURCE)];
+/// The same where no line is too long.
+const WHOLE: [Column; 3] = [left("key"), left("value"), left("source")];
+/// The cells of values that a source stands in line behind.
+const IN_LINE: usize = 32;
 /// The cells that a value and a source may be clipped to.
 const VALUE: usize = 12;
 const SOURCE: usize = 10;
@@ -123,6 +126,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     })?;
     let profile = config.chosen()?;
     config.doubts(profile.name())?.iter().for_each(|doubt| fault::warn(&doubt.to_string()));
+    if let Err(error) = profile.permitted() {
+        fault::warn(&error.to_string());
+    }
     let store = store_path(args.store.as_deref(), &config).ok();
     let values = chosen(config.values(profile.name())?, args.key.as_deref())?;
     if let (Some(key), false) = (&args.key, args.json) {
@@ -173,7 +179,7 @@ fn alone(key: &str, values: &[Effective]) -> Result<(), Fault> {
 
 /// The values as a table, one line each.
 fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
-    let most = Some(output_width()).filter(|most| *most != usize::MAX).unwrap_or(screen::COLUMNS);
+    let most = output_width();
     let (folder, home) = (env::current_dir().ok(), env::var_os("HOME").map(PathBuf::from));
     let near = |source: &str| {
         let below = |folder: &Option<PathBuf>| below(source, folder.as_deref()?);
@@ -183,6 +189,12 @@ fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
     };
     let row = |one: &Effective| vec![one.key.clone(), on_a_line(&one.value), near(&one.source)];
     let mut rows: Vec<_> = values.iter().map(row).collect();
+    if most == usize::MAX {
+        // Nobody's screen is too narrow: values stand whole, and only short ones in line.
+        let narrow = |row: &Vec<String>| vec![row[0].clone(), clipped(&row[1], IN_LINE)];
+        let narrow: Vec<_> = rows.iter().map(narrow).collect();
+        return Table::new(&WHOLE).measured(&narrow).print(out, &rows);
+    }
     // Long values make room before sources do, and sources in their middle: the line stands last.
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default();
     let room = most.saturating_sub(widest(0) + 2 * GAP);
