@@ -131,8 +131,8 @@ fn list(args: &ListArgs) -> Result<(), Fault> {
 const COLUMNS: [Column; 8] = [
     left("id"),
     left("name").least(8),
-    left("session").least(8),
-    left("time"),
+    left("session").least(16),
+    left("time, UTC"),
     left("made").spare(2),
     right("messages"),
     right("tokens").spare(1),

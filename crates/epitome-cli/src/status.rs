@@ -22,7 +22,7 @@ const BAR: usize = 30;
 const INDENT: usize = 15;
 
 const COLUMNS: [Column; 9] = [
-    left("session").least(8),
+    left("session").least(16),
     left("level"),
     right("used"),
     right("sent"),
@@ -30,7 +30,7 @@ const COLUMNS: [Column; 9] = [
     right("compressed"),
     right("saved in all").spare(2),
     right("provider").spare(4),
-    left("last used").spare(3),
+    left("last used, UTC").spare(3),
 ];
 
 /// Tells how full the window of a session is and what was done about it, or of all sessions
@@ -166,7 +166,7 @@ fn by(tool: &str) -> String {
 fn watermark(mark: &Watermark) -> String {
     let Watermark { entry, tool, at, .. } = mark;
     let place = entry.as_deref().unwrap_or("not in this history any more");
-    format!("{place}, by {}, {}", by(tool), moment(at))
+    format!("{place}, by {}, {} UTC", by(tool), moment(at))
 }
 
 /// Tokens of all prompts as the provider counted them, where it told.
@@ -186,7 +186,7 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     let bar = Bar { before: status.limit, after: used, whole: status.limit.max(used), width: BAR };
     let name = level(status.level);
     let mut line = |name: &str, value: String| writeln!(out, "  {name:12} {value}");
-    line("now", moment(at))?;
+    line("now", moment(at) + " UTC")?;
     line("window", format!("{bar} {} %, {color}{name}{color:#}", status.percent))?;
     line("prompt", {
         let [came, sent] = status.tokens.map(grouped);

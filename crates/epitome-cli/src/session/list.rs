@@ -17,8 +17,8 @@ use crate::text::{counted, grouped, moment, plain};
 const PAGE: usize = 512;
 
 const COLUMNS: [Column; 8] = [
-    left("name").least(8),
-    left("last used"),
+    left("name").least(16),
+    left("last used, UTC"),
     right("messages"),
     right("turns").spare(2),
     right("raw").spare(1),

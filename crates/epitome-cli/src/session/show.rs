@@ -93,8 +93,8 @@ fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
     let model = info.model.as_deref().unwrap_or("not stated");
     let mut fact = |name: &str, value: String| writeln!(out, "  {name:12} {}", plain(&value));
     fact("title", info.title.clone())?;
-    fact("began", moment(&info.started))?;
-    fact("last used", moment(&info.last))?;
+    fact("began", moment(&info.started) + " UTC")?;
+    fact("last used", moment(&info.last) + " UTC")?;
     fact("format", format!("{}, model {model}", info.format))?;
     let (messages, turns) = (info.messages.into(), info.turns);
     fact("messages", format!("{} in {}", grouped(messages), counted(turns, "turn")))?;
