@@ -38,6 +38,19 @@ function budget.of(job)
   }
 end
 
+--- The part of the room between two compressions that is left by whoever lowered `soft` in front of
+--- this policy; 1 where nobody did.
+---@param job PlanJob
+---@return number
+function budget.left(job)
+  local fixed = job.tokens.system + job.tokens.tools + job.tokens.checkpoints
+  local own = budget.of(job).soft - fixed
+  if own <= 0 then
+    return 1
+  end
+  return math.min(math.max((job.budgets.soft - fixed) / own, 0), 1)
+end
+
 --- How far the limit is used up: to an emergency, to the last, or so that there is no need to worry.
 ---@param job Common
 ---@return "emergency"|"rollover"|nil

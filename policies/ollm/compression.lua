@@ -69,7 +69,7 @@ end
 ---@param kept integer
 ---@param checkpoints integer
 local function is_crowded(job, kept, checkpoints)
-  return kept > share(budget.available(job, checkpoints), job.opt.keep_at_most)
+  return kept > share(budget.available(job, checkpoints), job.opt.keep_at_most * budget.left(job))
 end
 
 --- The oldest of these messages of the user without which no more than `most` tokens are kept.
@@ -109,7 +109,7 @@ function compression.of(job, reach)
   add(ops, "summarize", places, target)
 
   if is_crowded(job, kept, checkpoints) then
-    local most = share(budget.available(job, checkpoints), opt.fold_to)
+    local most = share(budget.available(job, checkpoints), opt.fold_to * budget.left(job))
     places, freed, target = leaving(job, beyond(asked, kept, most), reach)
     add(ops, "fold_user", places, target)
     kept, checkpoints = kept - freed, checkpoints + target

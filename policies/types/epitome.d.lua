@@ -91,7 +91,7 @@
 ---@field ahead? integer From here on models are asked in advance for the summaries of the next compression, where they write in the background.
 ---@field soft? integer From here on a compression is considered.
 ---@field hard? integer More than this is never sent.
----@field target? integer What a compression shrinks to.
+---@field target? integer What a compression shrinks to; no more than `soft`.
 ---@field reserve? integer Kept free of the limit for the answer.
 ---@field checkpoints? integer The most that checkpoints may take together.
 ---@field keep_recent? integer The size of the newest messages that stay as they are.

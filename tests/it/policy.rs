@@ -205,9 +205,13 @@ fn tests_that_fail_are_named() {
     let place = talk();
     done(&place, "policy new team -q");
     // The test asks for half of the bound, and the replay notices that it is none.
-    edit(&place, "bounds.soft =", "bounds.sotf =");
+    edit(
+        &place,
+        "  return bounds\n",
+        "  bounds.sotf, bounds.soft = bounds.soft, nil\n  return bounds\n",
+    );
     check("a_policy_that_errs", &said(&place, &["policy test team --recording talk.json"]));
-    edit(&place, "bounds.sotf = math.floor(", "bounds.soft = math.ceil(1 + ");
+    edit(&place, "bounds.sotf, bounds.soft = bounds.soft, nil", "bounds.soft = bounds.soft + 1");
     check("a_policy_that_is_off_by_one", &said(&place, &["policy test team -q"]));
     let plan = "function policy.plan(job)\n  return { ops = { { op = \"drop\", entries = { 9999 } } } }\nend\n";
     edit(&place, "return policy\n", &format!("{plan}\nreturn policy\n"));
@@ -412,4 +416,18 @@ fn policies_are_told_of_the_mode() {
     place.write("epitome.toml", "[profile.team]\nmode = \"planning\"");
     assert_eq!(mode(""), "mode planning");
     assert_eq!(mode("--mode debugger"), "mode debugger");
+}
+
+/// A policy whose prompts would be compressed to more than they take is told so, and goes on.
+#[test]
+fn bounds_that_contradict_each_other_are_named() {
+    let place = talk();
+    done(&place, "policy new team --from ollm -q");
+    edit(&place, "  return bounds\n", "  bounds.target = bounds.soft + 1\n  return bounds\n");
+    let tested = place.run(["policy", "test", "team", "-q"]);
+    assert_eq!(tested.code, 6);
+    let named = "team: `budgets`: `target` is ";
+    assert!(tested.text().contains(named), "{}", tested.text());
+    let played = done(&place, "replay talk.json --profile team --size 3000 --json -q");
+    assert!(played.text().contains(named), "{}", played.text());
 }

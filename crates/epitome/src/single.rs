@@ -20,7 +20,8 @@ use crate::config::ConfigError;
 use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
-use crate::target::{Bounds, Held};
+use crate::recent::leave_alone;
+use crate::target::{Bounds, Held, answered};
 use crate::writer::Patience;
 
 /// A conversation that stands by itself.
@@ -104,7 +105,7 @@ impl Single<'_> {
         let council = self.settings.council(counter, BTreeMap::new())?;
         let mut job = BudgetsJob { common: self.common() };
         let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
-        let said = said.unwrap_or_default().or(self.settings.bounds(self.bounds.live.limit));
+        let said = answered(&council.chain, said).or(self.settings.bounds(self.bounds.live.limit));
         let held = self.bounds.live.held(&said);
         let budgets = held.of(said);
         let common = Common { class: budgets.class, ..job.common };

@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use epitome_kernel::{Sizes, Thread};
+use epitome_kernel::{Asked, Chain, PolicyError, Sizes, Thread};
 use epitome_plan::by_ratio;
-use epitome_types::hook::{Budgets, ModelFacts};
+use epitome_types::hook::{Budgets, BudgetsJob, ModelFacts};
 use epitome_types::{Budget, Unit};
 use epitome_wire::Format;
 use schemars::JsonSchema;
@@ -129,6 +129,10 @@ pub(crate) struct Live {
     budgeted: bool,
 }
 
+/// What a compression shrinks to where the bounds of a policy contradict each other, as a share of
+/// the size from which on it is considered: that of the built-in policy (SPEC 3.1).
+const RELIEF: f64 = 0.625;
+
 /// The bounds of a prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Held {
@@ -164,12 +168,11 @@ impl Live {
         let within = |bound: Option<u64>, most: u64| bound.unwrap_or(most).min(most);
         let hard = if self.budgeted { limit } else { within(answered.hard, limit) };
         let soft = if self.budgeted { limit } else { within(answered.soft, hard) };
-        Held {
-            warn: within(answered.warn, limit),
-            soft,
-            hard,
-            target: within(answered.target, hard),
-        }
+        let target = match within(answered.target, hard) {
+            above if above > soft => share(soft, RELIEF),
+            target => target,
+        };
+        Held { warn: within(answered.warn, limit), soft, hard, target }
     }
 
     /// The same, held to no more than this, and with nothing refused where `lenient`.
@@ -179,6 +182,28 @@ impl Live {
         let enforced = (self.enforced || most.is_some()) && !lenient;
         Self { limit, enforced, ..self }
     }
+}
+
+/// The bounds that a chain answered. A policy whose bounds contradict each other is told of.
+pub(crate) fn answered(chain: &Chain, said: Option<Budgets>) -> Budgets {
+    let said = said.unwrap_or_default();
+    if let Some(what) = contradiction(&said) {
+        let policy = chain.winner(BudgetsJob::HOOK).unwrap_or_default();
+        chain.note(PolicyError { policy, hook: BudgetsJob::HOOK, what });
+    }
+    said
+}
+
+/// What is wrong with bounds that a policy answered: each prompt would be compressed to more than it
+/// takes, and soon again.
+fn contradiction(answered: &Budgets) -> Option<String> {
+    let (soft, target) = (answered.soft?, answered.target?);
+    let held = share(soft, RELIEF);
+    let what = format!(
+        "`target` is {target}, more than `soft`, {soft}: a prompt would be compressed to more than \
+         it takes; {held} is aimed at"
+    );
+    (target > soft).then_some(what)
 }
 
 impl Held {
@@ -401,5 +426,20 @@ mod tests {
         let live = Live { budgeted: true, ..live };
         let said = Budgets { soft: Some(500), target: Some(400), ..said };
         assert_eq!(live.held(&said), Held { warn: 1000, soft: 1000, hard: 1000, target: 400 });
+    }
+
+    #[test]
+    fn no_compression_aims_at_more_than_it_is_considered_from() {
+        let live = Live { limit: 1000, stated: true, enforced: true, budgeted: false };
+        let check = |soft, target, aim, is_named: bool| {
+            let said = Budgets { soft: Some(soft), target, ..Budgets::default() };
+            assert_eq!(live.held(&said).target, aim);
+            assert_eq!(contradiction(&said).is_some(), is_named, "{said:?}");
+        };
+        check(800, Some(500), 500, false);
+        check(800, Some(800), 800, false);
+        check(400, Some(401), 250, true);
+        // Where the policy leaves it to the others, there is nothing to name.
+        check(400, None, 250, false);
     }
 }

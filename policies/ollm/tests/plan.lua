@@ -141,6 +141,21 @@ return {
     check(t, ("u50 "):rep(25) .. "c3000 u20! a1700", nil, nil, { { op = "summarize" } })
   end,
 
+  test_who_compresses_earlier_gets_more_room = function(t)
+    local job = job_of(t, ("u250 "):rep(15) .. "u20! a250")
+    local function folds()
+      for _, op in ipairs(t.hook("plan", job).ops) do
+        if op.op == "fold_user" then
+          return true
+        end
+      end
+      return false
+    end
+    t.eq(folds(), false)
+    job.budgets.soft = math.floor(job.budgets.soft * 0.7)
+    t.eq(folds(), true)
+  end,
+
   test_class_1_starts_over = function(t)
     check(t, "u100! c3000 c1500", nil, { model = { size = 4096, limit = 3481 } }, {
       { op = "rollover", target = 400 },

@@ -23,7 +23,7 @@ table! {
         pub soft: Option<u64>,
         /// More than this is never sent.
         pub hard: Option<u64>,
-        /// What a compression shrinks to.
+        /// What a compression shrinks to; no more than `soft`.
         pub target: Option<u64>,
         /// Kept free of the limit for the answer.
         pub reserve: Option<u64>,

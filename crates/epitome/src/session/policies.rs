@@ -21,6 +21,7 @@ use crate::council::Council;
 use crate::journal::Keeper;
 use crate::plugins::PREFIX;
 use crate::profile::Back;
+use crate::target::answered;
 
 impl Session {
     /// The policies in their newest generation, which this request keeps, with their notes on the
@@ -65,7 +66,7 @@ impl Session {
     pub(crate) async fn brief(&self, ground: &Ground<'_, '_>, council: Council) -> Brief {
         let mut job = BudgetsJob { common: self.common(ground) };
         let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
-        let said = said.unwrap_or_default().or(self.settings.bounds(ground.live.limit));
+        let said = answered(&council.chain, said).or(self.settings.bounds(ground.live.limit));
         let held = ground.live.held(&said);
         let budgets = held.of(said);
         Brief { council, common: Common { class: budgets.class, ..job.common }, held, budgets }

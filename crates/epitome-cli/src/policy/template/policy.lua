@@ -15,13 +15,18 @@ local policy = {
   },
 }
 
---- How large the prompt may grow. `ep.next(job)` is what `BASE` answers; one number of that is
---- changed, the rest stays.
+--- What comes down with the size that a compression waits for, so that it is worth one: what it
+--- shrinks to, and what stays.
+local SCALED = { "soft", "target", "checkpoints", "keep_recent" }
+
+--- How large the prompt may grow. `ep.next(job)` is what `BASE` answers, of which the rest stays.
 ---@param job BudgetsJob
 ---@return Budgets
 function policy.budgets(job)
   local bounds = ep.next(job)
-  bounds.soft = math.floor(bounds.soft * job.opt.compress_from)
+  for _, name in ipairs(SCALED) do
+    bounds[name] = bounds[name] and math.floor(bounds[name] * job.opt.compress_from)
+  end
   return bounds
 end
 
