@@ -20,7 +20,6 @@ use crate::config::ConfigError;
 use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
-use crate::recent::leave_alone;
 use crate::target::{Bounds, Held, answered};
 use crate::writer::Patience;
 
