@@ -273,3 +273,17 @@ fn a_comparison_goes_by_the_table_of_models() {
     let refused = place.run(["ab", "talk.json", "--window", "lama3.2"]);
     assert!(refused.code != 0 && refused.err.contains("did you mean `llama3.2`?"), "{refused:?}");
 }
+
+/// Records are added to a file of records alone.
+#[test]
+fn notes_are_no_records_to_go_on_from() {
+    let place = Place::new();
+    place.write("a.json", crate::conversation::bare(4).to_string());
+    place.write("notes.txt", "my notes\n");
+    let args =
+        ["ab", "--profiles", "none", "--size", "8192", "--resume", "notes.txt", "a.json", "-q"];
+    let ran = place.run(args);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("notes.txt: holds no records of a comparison"), "{}", ran.err);
+    assert_eq!(place.read("notes.txt"), b"my notes\n");
+}

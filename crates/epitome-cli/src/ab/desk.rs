@@ -16,7 +16,7 @@ use epitome_lab::{Bench, Row};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{now, since};
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::figure::middle;
 use crate::files;
 use crate::screen::{Screen, To};
@@ -63,9 +63,28 @@ impl<S> Desk<S> {
         let mut records = None;
         if let Some(path) = path {
             let (before, mut file) = files::append(&path)?;
-            for line in before.split(|byte| *byte == b'\n') {
-                if let Ok(record) = serde_json::from_slice::<Record>(line) {
-                    known.insert(record.key.clone(), record);
+            // A line that was torn is no record, and nobody's fault.
+            let whole = before.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+            let mut foreign = 0;
+            let lines = before[..whole].split(|byte| *byte == b'\n');
+            for line in lines.filter(|line| !line.is_empty()) {
+                match serde_json::from_slice::<Record>(line) {
+                    Ok(record) => drop(known.insert(record.key.clone(), record)),
+                    Err(_) => foreign += 1,
+                }
+            }
+            let shown = path.display();
+            match (known.is_empty(), foreign) {
+                (_, 0) => {}
+                (true, _) => {
+                    let line = format!("{shown}: holds no records of a comparison; name another");
+                    return Err(Fault::usage(line));
+                }
+                (false, _) => {
+                    let lines = counted(foreign, "line");
+                    fault::note(&format!(
+                        "{shown}: {lines} not whole, of pairs that are made anew"
+                    ));
                 }
             }
             if before.last().is_some_and(|last| *last != b'\n') {
