@@ -200,3 +200,12 @@ fn files_go_with_their_session() {
     assert!(ran.err.contains("1 file with what left the prompts"), "{ran:?}");
     assert_eq!(offloaded(), 1);
 }
+
+/// What stands where the client should is no client where it begins like a flag.
+#[test]
+fn a_flag_that_there_is_not_is_named_with_those_there_are() {
+    let ran = Place::new().run(["run", "--listen", "1", "--", "true"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("`run` has no flag `--listen`; it has "), "{}", ran.err);
+    assert!(ran.err.contains("`--or-direct`") && !ran.err.contains("install"), "{}", ran.err);
+}

@@ -90,6 +90,9 @@ pub(crate) fn run(args: &Args) -> Result<Ended, Fault> {
     // clap asks for one at least.
     let (program, arguments) =
         words.split_first().ok_or_else(|| Fault::usage("no client given"))?;
+    if program.starts_with('-') {
+        return Err(Fault::usage(unknown(program)));
+    }
     match proxied(args, &machine, program, arguments) {
         Ok(ended) => Ok(ended),
         Err(fault) if args.or_direct && !fault.is_of_the_client() => {
@@ -98,6 +101,14 @@ pub(crate) fn run(args: &Args) -> Result<Ended, Fault> {
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// A flag that `run` does not know, where the client should stand.
+fn unknown(flag: &str) -> String {
+    let known = <Args as clap::Args>::augment_args(clap::Command::new("run"));
+    let known = known.get_arguments().filter_map(|flag| flag.get_long());
+    let known = known.map(|flag| format!("`--{flag}`")).collect::<Vec<_>>().join(", ");
+    format!("`run` has no flag `{flag}`; it has {known}, and the client stands behind `--`")
 }
 
 /// Runs the client before a proxy, or past one that would see nothing of it.
