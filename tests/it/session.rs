@@ -305,3 +305,71 @@ fn the_examples_of_the_help_run() {
         assert_eq!(ran.code, 0, "{example}: {}", ran.err);
     }
 }
+
+/// A file that does not open any more is looked at all the same: what is wrong with it is said line
+/// by line, and that it cannot be mended.
+#[test]
+fn a_store_that_does_not_open_is_examined() {
+    let check = |damage: fn(&mut Vec<u8>)| {
+        let place = Place::new();
+        place.write("talk.json", bare(80).to_string());
+        place.run(["session", "import", "talk.json", "--store", "s.db"]).silent();
+        let mut bytes = place.read("s.db");
+        damage(&mut bytes);
+        place.write("s.db", &bytes);
+        let shown = place.run(["session", "list", "--store", "s.db"]);
+        for repair in [&[][..], &["--repair"][..]] {
+            let args = [&["session", "verify", "--store", "s.db"], repair].concat();
+            let ran = place.run(args);
+            assert_eq!(ran.code, 6, "{}", ran.err);
+            assert!(ran.text().lines().count() > 0, "{}", ran.err);
+            assert!(ran.err.contains(" left"), "{}", ran.err);
+            let each = |line: &str| line.contains("this cannot be mended: restore a backup");
+            assert!(ran.text().lines().all(each), "{}", ran.text());
+        }
+        assert_eq!(place.read("s.db"), bytes, "what is left is left alone");
+        shown.code
+    };
+    let cut = check(|bytes| bytes.truncate(20_000));
+    let schema = check(|bytes| bytes[100..2_000].fill(0x55));
+    assert_eq!([cut, schema], [3, 3]);
+}
+
+/// What its reader may not write is read all the same.
+#[test]
+fn a_store_of_somebody_else_is_read() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+
+    let place = Place::new();
+    place.write("talk.json", bare(30).to_string());
+    place.run(["session", "import", "talk.json", "--store", "s.db"]).silent();
+    place.run(["session", "search", "invoice", "--store", "s.db"]).silent();
+    let written = place.read("s.db");
+    let guard = |mode: [u32; 2]| {
+        for (name, mode) in ["s.db", ""].into_iter().zip(mode) {
+            std::fs::set_permissions(place.path(name), PermissionsExt::from_mode(mode)).unwrap();
+        }
+    };
+    guard([0o444, 0o555]);
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|of| of.uid() == 0);
+    let run = |line: &str| {
+        let mut command = place.command(line.split(' ').chain(["--store", "s.db"]));
+        if is_root {
+            // Nothing is forbidden to root.
+            command.uid(65534).gid(65534);
+        }
+        Ran::of(command, b"")
+    };
+    let reads = ["session list", "session export talk", "status", "diff talk", "recall invoice"];
+    for line in reads.into_iter().chain(["session verify", "session search invoice"]) {
+        let ran = run(line);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+        assert!(!ran.out.is_empty(), "{line}");
+    }
+    let ran = run("pin e1");
+    assert!(ran.code == 2 && ran.err.contains("cannot be written"), "{} {}", ran.code, ran.err);
+    guard([0o600, 0o700]);
+    assert_eq!(place.files(), ["s.db", "talk.json"]);
+    assert_eq!(place.read("s.db"), written);
+}

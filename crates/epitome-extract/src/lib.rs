@@ -22,6 +22,7 @@ mod summary;
 mod supersede;
 mod tuning;
 mod unit;
+mod value;
 mod weigh;
 mod words;
 

@@ -8,8 +8,8 @@ use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashMap;
 
 use crate::directive::{self, Order};
-use crate::refs::{self, RefKind};
 use crate::unit::{Kind, Unit};
+use crate::value::{self, Manner, Type, Value};
 use crate::words;
 
 /// Longer messages are read sentence by sentence, shorter ones as one statement (bytes).
@@ -18,19 +18,6 @@ const ONE_STATEMENT: usize = 240;
 const STATEMENTS: usize = 600;
 /// Words of a frame are compared by this many letters: `approval` is `approve`.
 const FRAME_LETTERS: usize = 6;
-/// A value this early in a sentence says what the sentence is about.
-const TOPIC_WORDS: usize = 2;
-
-/// What a value is, so that only like replaces like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Type {
-    Address,
-    Amount,
-    Date,
-    Code,
-    Number,
-    Name,
-}
 
 /// One statement; words are numbers of one [`Words`].
 #[derive(Debug, Default)]
@@ -39,20 +26,22 @@ pub(crate) struct Statement {
     pub(crate) units: Vec<usize>,
     /// What it is about: the content words beside values, ascending.
     pub(crate) frame: Vec<u32>,
-    /// The values it gives, ascending.
-    pub(crate) values: Vec<(Type, u32)>,
-    /// The two words right before the first value: `access code`.
-    pub(crate) head: [Option<u32>; 2],
+    /// The values that name what it is about, ascending.
+    pub(crate) named: Vec<(Type, u32)>,
+    /// The values that it gives to that, ascending.
+    pub(crate) given: Vec<(Type, u32)>,
+    /// What its sentences begin with, where that does something: `Miller pays …`.
+    pub(crate) subjects: Vec<u32>,
+    /// Each noun with the word right before it, ascending: `access code`.
+    pub(crate) nouns: Vec<(u32, u32)>,
     /// All words in order, values left out.
     pub(crate) wording: Vec<u32>,
     /// Whether it orders or forbids something.
     pub(crate) rule: bool,
     /// Whether it forbids what its value names, a secret's telling excepted.
     pub(crate) forbids: bool,
-    /// Whether its value says what it is about: `Ticket 41: …`.
-    pub(crate) topic: bool,
-    /// Whether it asks for something to be done once.
-    pub(crate) request: bool,
+    /// Whether it asks for something to be done once, or says what holds beside the rest.
+    pub(crate) apart: bool,
     /// Whether it says what comes next.
     pub(crate) next: bool,
 }
@@ -102,55 +91,75 @@ pub(crate) fn of_unit(units: &[Unit], index: usize, words: &mut Words) -> Statem
 fn statement(units: &[Unit], range: Range<usize>, words: &mut Words) -> Statement {
     let mut out = Statement { units: range.clone().collect(), ..Statement::default() };
     for unit in &units[range] {
-        let before = out.values.len();
-        read(&unit.text, &mut out, words);
-        out.rule |= directive::order(&unit.text) > Order::No;
-        out.forbids |= out.values.len() > before && forbids(&unit.text);
-        out.request |= is_request(&unit.text);
+        let order = directive::order(&unit.text);
+        let (forbids, hides) = forbids(&unit.text);
+        let manner = Manner { orders: order >= Order::Plain, forbids, hides };
+        let valued = read(&unit.text, manner, &mut out, words);
+        out.rule |= order > Order::No;
+        out.forbids |= valued && forbids;
+        out.apart |= is_apart(&unit.text);
         out.next |= says_next(&unit.text);
     }
-    out.frame.sort_unstable();
-    out.frame.dedup();
-    out.values.sort_unstable();
-    out.values.dedup();
+    let Statement { frame, named, given, nouns, .. } = &mut out;
+    frame.sort_unstable();
+    frame.dedup();
+    named.sort_unstable();
+    named.dedup();
+    given.sort_unstable();
+    given.dedup();
+    given.retain(|value| named.binary_search(value).is_err());
+    nouns.sort_unstable();
+    nouns.dedup();
     out
 }
 
-fn read(text: &str, out: &mut Statement, words: &mut Words) {
-    let values = values(text);
-    let mut before = [None, None];
+/// Reads a sentence; says whether it holds a value.
+fn read(text: &str, manner: Manner, out: &mut Statement, words: &mut Words) -> bool {
+    let values = value::values(text, manner);
+    let is_value = |at: usize| values.iter().any(|value| value.range.contains(&at));
+    let places: Vec<Range<usize>> = words::words(text).collect();
+    let mut before = None;
     let mut last = 0;
     let mut stem = String::new();
-    for (place, range) in words::words(text).enumerate() {
+    for (place, range) in places.iter().enumerate() {
         let touches = text[last..range.start].chars().all(|c| c == ' ');
         last = range.end;
-        if !touches {
-            before = [None, None];
-        }
-        if let Some((kind, value)) = values.iter().find(|(_, value)| value.contains(&range.start)) {
-            if value.start == range.start && out.head == [None, None] {
-                out.head = before;
-                out.topic |= place < TOPIC_WORDS
-                    && out.frame.len() == place
-                    && !matches!(kind, Type::Name | Type::Amount);
-            }
+        if is_value(range.start) {
+            before = None;
             continue;
         }
-        let word = text[range].to_lowercase();
+        let word = text[range.clone()].to_lowercase();
         words::stem_into(&word, &mut stem);
         out.wording.push(words.id(&stem));
         let plain = words::is_stop_word(&word) || stem.is_empty();
-        before = [before[1], (!plain).then(|| words.id(&stem))];
-        if !plain {
-            stem.truncate(stem.char_indices().nth(FRAME_LETTERS).map_or(stem.len(), |(at, _)| at));
-            if !SAYS_NOTHING.contains(&stem.as_str()) {
-                out.frame.push(words.id(&stem));
-            }
+        stem.truncate(stem.char_indices().nth(FRAME_LETTERS).map_or(stem.len(), |(at, _)| at));
+        if plain || SAYS_NOTHING.contains(&stem.as_str()) {
+            before = None;
+            continue;
+        }
+        let id = words.id(&stem);
+        out.frame.push(id);
+        if let Some(modifier) = before.filter(|_| touches) {
+            out.nouns.push((id, modifier));
+        }
+        before = Some(id);
+        let next = places.get(place + 1).filter(|next| text[range.end..next.start] == *" ");
+        if place == 0 && next.is_some_and(|next| is_value(next.start) || acts(&text[next.clone()]))
+        {
+            out.subjects.push(id);
         }
     }
-    for (kind, range) in values {
-        out.values.push((kind, words.id(&text[range].to_lowercase())));
+    for Value { kind, range, names } in &values {
+        let value = (*kind, words.id(&text[range.clone()].to_lowercase()));
+        if *names { &mut out.named } else { &mut out.given }.push(value);
     }
+    !values.is_empty()
+}
+
+/// Whether a word behind the first one of a sentence may be what that one does.
+fn acts(word: &str) -> bool {
+    let helps = ["had", "will", "can", "may", "must", "should"];
+    helps.contains(&word) || word.ends_with('s') && !word.ends_with("ss")
 }
 
 /// Stems that tell how something is said rather than what it is about.
@@ -160,63 +169,31 @@ const SAYS_NOTHING: &[&str] = &[
     "first", "els", "nobody", "past", "unles", "befor", "after",
 ];
 
-/// The values in a text; neighbouring names are one.
-fn values(text: &str) -> Vec<(Type, Range<usize>)> {
-    let mut out: Vec<(Type, Range<usize>)> = Vec::new();
-    for mention in refs::mentions(text) {
-        let name = &text[mention.range.clone()];
-        let kind = match mention.kind {
-            RefKind::Url | RefKind::Email | RefKind::Path | RefKind::File => Type::Address,
-            RefKind::Id if name.starts_with('$') => Type::Amount,
-            RefKind::Id if refs::is_date(name) => Type::Date,
-            RefKind::Number if name.bytes().all(|b| b.is_ascii_digit()) => Type::Number,
-            RefKind::Ident if name.bytes().all(|b| b.is_ascii_alphabetic()) => Type::Name,
-            RefKind::Id | RefKind::Number | RefKind::Ident | RefKind::Error => Type::Code,
-            RefKind::Name if starts_sentence(text, mention.range.start) || is_acronym(name) => {
-                continue;
-            }
-            RefKind::Name => Type::Name,
-            RefKind::Flag => continue,
-        };
-        match out.last_mut() {
-            Some((Type::Name, last))
-                if kind == Type::Name && &text[last.end..mention.range.start] == " " =>
-            {
-                last.end = mention.range.end;
-            }
-            _ => out.push((kind, mention.range)),
-        }
-    }
-    out
-}
-
-fn starts_sentence(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end();
-    before.is_empty() || before.ends_with(['.', '!', '?', '-', '*', '\n'])
-}
-
-fn is_acronym(name: &str) -> bool {
-    name.chars().all(char::is_uppercase)
-}
-
-/// Two things that are forbidden are two prohibitions, whatever they share. A secret that must not
-/// be told is no thing but a value, and the newest is the one in force.
-fn forbids(text: &str) -> bool {
+/// Whether a sentence forbids something, and whether that is to tell a secret. Two things that are
+/// forbidden are two prohibitions, whatever they share; of a secret the newest is the one in force.
+fn forbids(text: &str) -> (bool, bool) {
     let lower = text.to_lowercase();
     let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     let never = has(&[
         "never", "not ", "n't ", "don’t", "no ", "avoid", "without", "forbid", "nie ", "kein",
     ]);
-    never && !has(&["code", "password", "passphrase", "secret", " token", "codename"])
+    let secret = has(&["code", "password", "passphrase", "secret", " token", "codename"])
+        && !has(&["error", "exit", "status"]);
+    let tells = has(&["disclos", "share", "reveal", "tell", "told", "show", "give ", "mention"]);
+    let hides = never && secret && tells;
+    (never && !hides, hides)
 }
 
-fn is_request(text: &str) -> bool {
+/// Whether a sentence asks for something to be done once, or says what holds beside the rest.
+fn is_apart(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let asks = ["like to ", "want to ", "need to ", "can you", "could you", "let's "];
+    let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     let mut words = words::words(&lower).map(|range| &lower[range]);
     let polite = ["yes", "please", "now", "then", "and", "also", "ok"];
     let first = words.find(|word| !polite.contains(word));
-    first.is_some_and(|verb| ONCE.contains(&verb)) || asks.iter().any(|mark| lower.contains(mark))
+    first.is_some_and(|verb| ONCE.contains(&verb))
+        || has(&["like to ", "want to ", "need to ", "can you", "could you", "let's "])
+        || has(&["another ", "also ", " too.", "as well", "addition", "one more "])
 }
 
 /// Verbs of orders that are carried out once: the next such order is another one.

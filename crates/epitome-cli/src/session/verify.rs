@@ -2,6 +2,7 @@
 //!
 //! Invariant: one line a finding; exit code 6 where one is left.
 
+use epitome::Sqlite;
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -29,9 +30,14 @@ struct Found<'a> {
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
-    let findings = keeper.journal().verify(args.repair);
-    let findings = findings.map_err(|error| Fault::of_store(&error))?;
+    let config = args.journal.config()?;
+    config.chosen()?;
+    let path = args.journal.path(&config)?;
+    if !path.exists() {
+        // It says how one is made.
+        return args.journal.open().map(drop);
+    }
+    let findings = Sqlite::check(&path, args.repair).map_err(|error| Fault::of_store(&error))?;
     let found = findings.iter().map(|finding| Found {
         what: &finding.what,
         repaired: finding.repaired,

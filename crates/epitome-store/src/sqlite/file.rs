@@ -32,6 +32,23 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether all that was written is in the file itself: whoever writes it has a log beside it.
+pub(crate) fn is_settled(path: &Path) -> bool {
+    let log = std::fs::metadata(beside(path, "-wal"));
+    path.is_file() && log.map_or(true, |log| log.len() == 0)
+}
+
+/// A path as a part of an address.
+pub(crate) fn escaped(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let each = |&byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
+        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    bytes.map(each).collect()
+}
+
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

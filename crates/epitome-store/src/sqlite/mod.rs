@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::copying::Copying;
 use self::crowd::Crowd;
@@ -125,10 +125,19 @@ impl Sqlite {
                 .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(path, flags)
-            .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        schema::prepare(&mut connection, sync).map_err(|refusal| match refusal {
+        let link = |connection: rusqlite::Result<Connection>| {
+            let mut connection = connection?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
+            schema::prepare(&mut connection, sync).map(|()| connection)
+        };
+        let opened = match link(Connection::open_with_flags(path, flags)) {
+            // Whoever may not write it may read it.
+            Err(Refusal::Sql(error)) if file::is_settled(path) && is_unwritable(&error) => {
+                link(open_settled(path))
+            }
+            opened => opened,
+        };
+        let mut connection = opened.map_err(|refusal| match refusal {
             Refusal::Newer(error) => error,
             Refusal::Foreign => {
                 broken(path, "cannot be used", &"it is a database of another program")
@@ -179,6 +188,18 @@ impl Sqlite {
     ) -> Result<T, StoreError> {
         self.write(scope, self.durability, work)
     }
+}
+
+/// Whether the database wants to write what it may not.
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Opens a file that nobody writes, for reading alone: nothing is made beside it.
+fn open_settled(path: &Path) -> rusqlite::Result<Connection> {
+    let name = format!("file:{}?immutable=1", file::escaped(path));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 impl Link {

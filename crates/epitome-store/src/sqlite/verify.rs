@@ -4,10 +4,12 @@
 //! changes rows without their ledger, which agrees again only if they are as they were. Called by
 //! [`super::archive`].
 
+use std::path::Path;
+
 use crate::Finding;
 use epitome_kernel::StoreError;
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Recorded};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
@@ -16,6 +18,10 @@ use super::{Sqlite, act, epoch, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or export what can be read into a new store";
+
+/// What to do about a file that does not open any more.
+const BEYOND: &str = "this cannot be mended: restore a backup, or move the file away; the next \
+    session makes a new one";
 
 /// What to do about what can.
 const REPAIR: &str = "run it again with `--repair`";
@@ -44,6 +50,42 @@ impl Sqlite {
             Ok(findings)
         };
         whole(&mut link.connection).map_err(|fail| fail.at(&self.path, "cannot be checked"))
+    }
+
+    /// Checks the store in a file as [`crate::Archive::verify`] does, be it that the file is too
+    /// damaged to be opened: what the database says of it then, and which tables cannot be read to
+    /// their end. Nothing of such a file is mended.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Broken`] where the file cannot be read at all, or is no store.
+    pub fn check(path: &Path, repair: bool) -> Result<Vec<Finding>, StoreError> {
+        let whole = || Self::open_existing(path)?.examine(repair);
+        // An end that is torn is said once; then the store opens, and its records tell it.
+        let examined = match whole() {
+            Err(StoreError::Damaged { .. }) => whole(),
+            examined => examined,
+        };
+        match examined {
+            Err(StoreError::Damaged { what }) => Self::diagnose(path, what),
+            examined => examined,
+        }
+    }
+
+    fn diagnose(path: &Path, what: String) -> Result<Vec<Finding>, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)
+            .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
+        let mut check = Check { connection: &connection, repair: false, findings: Vec::new() };
+        check.file();
+        for table in ledger::TABLES {
+            check.table(table.name);
+        }
+        if check.findings.is_empty() {
+            check.lost(what);
+        }
+        let each = |finding| Finding { remedy: BEYOND.to_owned(), ..finding };
+        Ok(check.findings.into_iter().map(each).collect())
     }
 }
 
@@ -105,6 +147,22 @@ impl<'a> Check<'a> {
         });
         for line in found.into_iter().flatten().filter(|line| line != "ok") {
             self.lost(format!("the file: {line}"));
+        }
+    }
+
+    /// How far a table of a file can be read that does not open any more.
+    fn table(&mut self, name: &str) {
+        let mut read = 0_u64;
+        let mut whole = |connection: &Connection| -> rusqlite::Result<()> {
+            let mut statement = connection.prepare(&format!("SELECT * FROM {name}"))?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {
+                read += 1;
+            }
+            Ok(())
+        };
+        if let Err(error) = whole(self.connection) {
+            self.lost(format!("of the table `{name}` {read} rows can be read: {error}"));
         }
     }
 
