@@ -192,7 +192,7 @@ mod tests {
             "Never restart the host web60 before 23:30.",
         );
         replaced("The server web60 has 16 cores.", "The server web60 has 32 cores.");
-        replaced("The travel budget of Ann Fox is $300.", "The budget of Ann Fox is $450.");
+        replaced("The travel budget of Ann Fox is $300.", "The travel budget of Ann Fox is $450.");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(crate) fn values(text: &str, manner: Manner) -> Vec<Value> {
             RefKind::Number if name.bytes().all(|b| b.is_ascii_digit()) => Type::Number,
             RefKind::Ident if name.bytes().all(|b| b.is_ascii_alphabetic()) => Type::Name,
             RefKind::Id | RefKind::Number | RefKind::Ident | RefKind::Error => Type::Code,
-            RefKind::Name if starts_sentence(text, mention.range.start) || is_acronym(name) => {
+            RefKind::Name if starts_sentence(text, &mention.range) || is_acronym(name) => {
                 continue;
             }
             RefKind::Name => Type::Name,
@@ -84,10 +84,13 @@ pub(crate) fn values(text: &str, manner: Manner) -> Vec<Value> {
     found.into_iter().map(value).collect()
 }
 
-fn starts_sentence(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end();
+fn starts_sentence(text: &str, name: &Range<usize>) -> bool {
+    let before = text[..name.start].trim_end();
     let titled = ["Mr.", "Mrs.", "Ms.", "Dr.", "Prof."].iter().any(|title| before.ends_with(title));
-    !titled && (before.is_empty() || before.ends_with(['.', '!', '?', '-', '*', '\n']))
+    let goes_on = text[name.end..].trim_start_matches(' ').starts_with(char::is_lowercase);
+    before.is_empty()
+        || before.ends_with(['.', '!', '?', '-', '*', '\n']) && !titled
+        || before.ends_with(':') && goes_on
 }
 
 fn is_acronym(name: &str) -> bool {
