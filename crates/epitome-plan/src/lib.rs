@@ -35,7 +35,7 @@ pub use demands::{Demand, Demands};
 pub use departure::departure;
 pub use driver::{assemble, compress};
 pub use markers::markers;
-pub use options::{CompressOptions, Envelope, Rung, Texts};
+pub use options::{CompressOptions, Envelope, Rung, Texts, newest_from};
 pub use order::OrderError;
 pub use outcome::{Compressed, Outcome};
 pub use run::Run;

@@ -3,7 +3,7 @@
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
 use epitome_kernel::types::{Checkpoint, ContentId, PartId, Stand, Style};
-use epitome_kernel::{Gauge, Measure};
+use epitome_kernel::{Gauge, Measure, Thread};
 
 use crate::cut::fill;
 use crate::demands::Demands;
@@ -126,4 +126,13 @@ pub struct Envelope {
     pub tokens: u64,
     /// Bytes of everything around the messages.
     pub bytes: u64,
+}
+
+/// The place of the first of so many of the newest messages, or of what belongs to one exchange with
+/// it; behind all of them where none is to be left alone.
+pub fn newest_from(thread: &Thread, messages: Option<usize>) -> usize {
+    let count = thread.entries().len();
+    let oldest = count.saturating_sub(messages.unwrap_or(0));
+    let holds = thread.exchanges().iter().find(|one| one.entries.end > oldest);
+    holds.map_or(count, |exchange| exchange.entries.start)
 }

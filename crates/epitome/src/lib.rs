@@ -46,6 +46,7 @@ mod plugins;
 mod policies;
 mod profile;
 mod rack;
+mod recent;
 mod recorded;
 mod reported;
 mod request;

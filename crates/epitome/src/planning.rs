@@ -325,7 +325,7 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
     ) -> Planned<'t> {
-        let is_whole = |plan| recent::touched(self.thread, plan, options).is_none();
+        let is_whole = |plan: &Plan| recent::touched(self.thread, plan, options).is_none();
         let mut smallest = None;
         for (at, &budget) in attempts.iter().enumerate() {
             let made = compress(self.thread, options, budget, self.counter, summarizers).await;

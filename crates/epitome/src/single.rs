@@ -20,6 +20,7 @@ use crate::config::ConfigError;
 use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
+use crate::recent::leave_alone;
 use crate::target::{Bounds, Held, answered};
 use crate::writer::Patience;
 
@@ -129,7 +130,10 @@ impl Single<'_> {
     /// Its messages, as policies are told of them.
     fn columns(&self) -> Columns {
         let keys: Vec<_> = self.thread.entries().iter().map(EntryKey::of).collect();
-        facts::columns(self.thread, &self.view(), self.tokens, &[], &keys)
+        let mut columns = facts::columns(self.thread, &self.view(), self.tokens, &[], &keys);
+        let alone = self.settings.profile.options.compress.keep_recent_messages;
+        leave_alone(&mut columns, self.thread, alone);
+        columns
     }
 
     pub(crate) fn view(&self) -> View<'_> {

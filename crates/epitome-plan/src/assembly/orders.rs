@@ -15,6 +15,7 @@ use crate::budget::rewritable;
 use crate::cut::fill;
 use crate::departure::original_of;
 use crate::input::truncated;
+use crate::options::newest_from;
 use crate::order::OrderError;
 
 impl<'t> Assembly<'t> {
@@ -170,9 +171,10 @@ impl<'t> Assembly<'t> {
         self.wish_for(covers, level, most, was);
     }
 
-    /// One checkpoint for all that is not pinned; what was done to pinned entries stays.
+    /// One checkpoint for all that is not pinned or to be left alone; what was done to those stays.
     fn start_over(&mut self, most: u64) {
-        let free = |id: &EntryId| self.thread.pinned(*id).is_none();
+        let alone = newest_from(self.thread, self.options.keep_recent_messages);
+        let free = |id: &EntryId| self.thread.pinned(*id).is_none() && id.index() < alone;
         let entries = self.thread.entries().iter();
         let covers: Vec<_> = entries.map(|entry| entry.id).filter(free).collect();
         if covers.is_empty() {

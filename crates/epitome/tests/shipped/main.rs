@@ -9,6 +9,8 @@ mod figures;
 #[cfg(test)]
 mod ollm;
 #[cfg(test)]
+mod recent;
+#[cfg(test)]
 mod staged;
 #[cfg(test)]
 mod system;
