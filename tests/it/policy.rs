@@ -299,13 +299,13 @@ fn what_was_not_trusted_never_runs() {
         "policy check .epitome/policies/team",
     ];
     check("what_is_not_trusted", &said(&place, &lines));
+    let shown = place.run(["config", "show", "--profile", "team"]);
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    assert!(shown.err.contains("the policy `team` came with the project"), "{}", shown.err);
 
     // Trusting one runs that one, and what it extends stays out.
     brought(&place, "evil", "--- @api 1\nreturn { doc = \"Fine.\" }\n");
     done(&place, "trust .epitome/policies/team -q");
-    let shown = place.run(["config", "show", "--profile", "team"]);
-    assert_eq!(shown.code, 0, "{}", shown.err);
-    assert!(shown.err.contains("the policy `team` came with the project"), "{}", shown.err);
     let ran = place.run(["policy", "check", "team"]);
     assert_eq!(ran.code, 6, "{}", ran.text());
     assert!(ran.text().contains("policies/evil/policy.lua: "), "{}", ran.text());
