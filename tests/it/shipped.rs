@@ -188,3 +188,18 @@ fn help_and_version_are_data() {
     assert!(version.starts_with(b"epitome "));
     assert_eq!(Place::new().run(["compress", "-h"]).code, 0);
 }
+
+/// The table of the proxy names every flag that both of its verbs take.
+#[test]
+fn the_readme_names_the_flags_of_the_proxy() {
+    let table = README.split("| flag of `run` and `serve` |").nth(1).unwrap();
+    let table = table.split("\n\n").next().unwrap();
+    for verb in ["run", "serve"] {
+        let help = String::from_utf8(Place::new().run([verb, "--help"]).silent()).unwrap();
+        let words = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
+        for flag in words.map(|word| word.trim_end_matches(',')) {
+            let is_said = flag == "--help" || flag == "--quiet" || flag == "--verbose";
+            assert!(is_said || table.contains(&format!("`{flag}")), "{verb} {flag}");
+        }
+    }
+}
