@@ -219,7 +219,7 @@ mod tests {
         let cause = "job.entry has no `tokns`; did you mean `tokens`?".into();
         let failed = turn(vec![(Happened::PolicyError { cause }, [9, 9])], None);
         let lines = [
-            "turn 7     job.entry has no `tokns`;\n           did you mean `tokens`?",
+            "turn 7     job.entry has no `tokns`; did\n           you mean `tokens`?",
             "turn 7     job.entry has no `tokns`; did you mean `tokens`?",
         ];
         check(&mut Told::default(), &failed, 40, &lines[..1]);
