@@ -47,7 +47,7 @@ impl Brought<'_> {
         };
         let why = match standing {
             Ok(standing) if standing.may_run() => return None,
-            Ok(Standing::Changed) => "is not what you trusted any more".to_owned(),
+            Ok(Standing::Changed) => "is new, or not what you trusted any more".to_owned(),
             Ok(_) => "came with the project and is not trusted".to_owned(),
             Err(error) => format!("cannot be checked: {error}"),
         };

@@ -224,7 +224,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
     config(false).trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(own.join("plugin.py"), "print()").unwrap();
-    check(Some("is not what you trusted any more"));
+    check(Some("is new, or not what you trusted any more"));
     let error = config(true).profile("team").unwrap_err().to_string();
     assert!(error.ends_with("may not run: only shipped plugins may"), "{error}");
 }

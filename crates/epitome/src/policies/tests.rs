@@ -297,12 +297,12 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
     config().trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(team.join(FILE), BASE.replace("= 4", "= 5")).unwrap();
-    check(Some("is not what you trusted any more"));
+    check(Some("is new, or not what you trusted any more"));
     config().trust().unwrap().own(&team).unwrap();
     check(None);
     let library = shelf[0].join(LIBRARY);
     std::fs::create_dir_all(&library).unwrap();
-    check(Some("is not what you trusted any more"));
+    check(Some("is new, or not what you trusted any more"));
     assert!(config().profile("ollm").unwrap().permitted().is_ok());
 }
 
