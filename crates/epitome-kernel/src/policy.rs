@@ -153,6 +153,11 @@ macro_rules! hooks {
             /// Its name, for reports and as the address of its options and its memo.
             fn name(&self) -> &str;
 
+            /// The line of its `policy.lua` where a hook begins, counted from 1, where it has lines.
+            fn line(&self, _hook: &str) -> Option<u32> {
+                None
+            }
+
             /// Answers whatever hook: by the method of that hook, unless a policy has a way of its
             /// own. `rest` are the policies behind it.
             ///
@@ -291,6 +296,11 @@ impl Chain {
     /// The policy that answered a hook last, or had a model asked for it.
     pub fn winner(&self, hook: &str) -> Option<String> {
         self.notes().winners.get(hook).cloned()
+    }
+
+    /// The line of a policy where one of its hooks begins, where it has lines.
+    pub fn line(&self, policy: &str, hook: &str) -> Option<u32> {
+        self.policies.iter().find(|one| one.name() == policy)?.line(hook)
     }
 
     /// Takes note of an error that came up beside the hooks.

@@ -57,6 +57,13 @@ pub(crate) struct Hook {
     pub(crate) place: String,
 }
 
+impl Hook {
+    /// The line of the policy's own file where it begins.
+    pub(crate) fn line(&self) -> Option<u32> {
+        self.place.strip_prefix(POLICY)?.strip_prefix(':')?.parse().ok()
+    }
+}
+
 /// The hooks of a policy, by name.
 pub(crate) type Hooks = BTreeMap<&'static str, Hook>;
 

@@ -3,6 +3,7 @@
 //! Invariant: it never changes; the same job and memo give the same answer on any of its virtual
 //! machines. One that overruns its limits too often is asked no more.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,8 @@ pub struct Generation {
     declared: Declared,
     options: Map<String, Json>,
     id: String,
+    /// The lines of the policy's own file where its hooks begin.
+    lines: BTreeMap<&'static str, u32>,
     idle: Mutex<Vec<Vm>>,
     overruns: AtomicU32,
 }
@@ -68,12 +71,15 @@ impl Generation {
             declared: Declared::default(),
             options: Map::new(),
             id: String::new(),
+            lines: BTreeMap::new(),
             idle: Mutex::new(Vec::new()),
             overruns: AtomicU32::new(0),
         };
         let (mut vm, declared) =
             generation.machine().map_err(|trouble| failed(LoadCause::Broken(trouble.what)))?;
         generation.host.files.seal();
+        let lines = vm.hooks.iter().filter_map(|(name, hook)| Some((*name, hook.line()?)));
+        generation.lines = lines.collect();
         generation.id = format!("b3:{}", generation.host.files.hash().to_hex());
         generation.options = match declared.built_in_options {
             true => options.clone(),
@@ -189,6 +195,10 @@ impl Generation {
 impl Policy for Generation {
     fn name(&self) -> &str {
         &self.host.policy
+    }
+
+    fn line(&self, hook: &str) -> Option<u32> {
+        self.lines.get(hook).copied()
     }
 
     fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {

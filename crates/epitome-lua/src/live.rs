@@ -101,6 +101,10 @@ impl Policy for LuaPolicy {
         &self.found.name
     }
 
+    fn line(&self, hook: &str) -> Option<u32> {
+        self.current().0.line(hook)
+    }
+
     fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
         self.current().0.answer(job, rest)
     }

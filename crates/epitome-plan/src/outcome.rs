@@ -165,6 +165,7 @@ fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOption
         reason: reason.to_owned(),
         policy: options.policy.clone(),
         hook: options.hook.clone(),
+        line: None,
         model: match op {
             Op::Summarize(checkpoint) => checkpoint.model.clone(),
             _ => None,

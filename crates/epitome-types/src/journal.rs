@@ -35,6 +35,18 @@ pub enum Cause {
     Manual,
 }
 
+/// Who ordered an op.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credit {
+    /// The policy.
+    pub policy: String,
+    /// The hook that answered.
+    pub hook: String,
+    /// The line of its `policy.lua` where that hook begins, where it has lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
 /// One compression, as an immutable record.
 ///
 /// It is complete: its plan says what the whole covered run is sent as, whatever earlier epochs
@@ -50,6 +62,8 @@ pub struct Epoch {
     pub covered: Covered,
     /// What the run is sent as; its entry ids count from the first covered entry.
     pub plan: Plan,
+    /// Who ordered each op of the plan, in their order; none where that was not recorded.
+    pub credits: Vec<Credit>,
     /// Why it was made.
     pub cause: Cause,
     /// Which compression of its history it is, counted from 1 (SPEC 3.4).
@@ -95,6 +109,13 @@ impl Epoch {
         ]);
         if self.must_keep != MustKeep::default() {
             hash_score(&mut hash, &self.must_keep);
+        }
+        for Credit { policy, hook, line } in &self.credits {
+            let line = line.map_or([0; 5], |line| {
+                let [a, b, c, d] = line.to_le_bytes();
+                [1, a, b, c, d]
+            });
+            hash.fields([&b"credit"[..], policy.as_bytes(), hook.as_bytes(), &line]);
         }
         ContentId(hash.end())
     }
@@ -240,6 +261,7 @@ mod tests {
                 ],
                 reason: "full".into(),
             },
+            credits: Vec::new(),
             cause: Cause::Soft,
             number: 1,
             tokens: [900, 300],
@@ -253,7 +275,9 @@ mod tests {
 
     #[test]
     fn every_field_but_the_id_counts() {
-        let changes: [fn(&mut Epoch); 22] = [
+        let changes: [fn(&mut Epoch); 24] = [
+            |epoch| epoch.credits = vec![Credit::default()],
+            |epoch| epoch.credits = vec![Credit { line: Some(0), ..Credit::default() }],
             |epoch| epoch.parent = Some(ContentId([0; 16])),
             |epoch| epoch.covered.first = EntryKey([9; 16]),
             |epoch| epoch.covered.len = 5,
@@ -286,7 +310,7 @@ mod tests {
         }
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 23);
+        assert_eq!(hashes.len(), 25);
         assert_eq!(Epoch { id: first, ..epoch() }.hash(), first);
     }
 

@@ -30,7 +30,7 @@ pub use goal::{
     Milestone, MilestoneState, Priority, Revision,
 };
 pub use id::{ContentId, EntryId, PartId};
-pub use journal::{Cause, Covered, Epoch, EpochId, Mark, Recorded, Rewrite};
+pub use journal::{Cause, Covered, Credit, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};
 pub use overflow::Overflow;
 pub use plan::{Edit, How, Op, Plan};

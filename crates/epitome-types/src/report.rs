@@ -106,6 +106,9 @@ pub struct OpReport {
     pub policy: String,
     /// The hook that answered.
     pub hook: String,
+    /// The line of its `policy.lua` where that hook begins, where it has lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// The model that wrote what stands in their place; none where it was written without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -13,17 +13,22 @@ use epitome_plan::{
     Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Budgets, Columns, Common, Export, Fit, Handover, Order, Orders, PlanJob, Position,
-    Render, RenderJob, Standing, Texts, Wording,
+    AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, Order, Orders, PlanJob,
+    Position, Render, RenderJob, Standing, Texts, Wording,
 };
 use epitome_types::{
-    Budget, Cause, EntryId, Goals, Happened, PartId, Plan, Role, Skip, Stage, Stand, Unit,
+    Budget, Cause, Credit, EntryId, Goals, Happened, Op, PartId, Plan, Role, Skip, Stage, Stand,
+    Unit,
 };
 
 use crate::council::Council;
 use crate::profile::{BUILTIN, Back, Summaries};
 use crate::recent;
 use crate::writer::{Ahead, Patience, Taken, Writer};
+
+/// The hooks that order ops, as reports name them.
+const PLAN: &str = "plan";
+const AGE: &str = "age";
 
 /// A checkpoint in the prompt, with the entries that it stands for.
 pub(crate) type Known = (Vec<EntryId>, Standing);
@@ -41,6 +46,8 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) models: &'a [Arc<dyn Model>],
     /// What is in force, in the places of the thread.
     pub(crate) standing: Plan,
+    /// Who ordered each op of that, where it was recorded.
+    pub(crate) credits: Vec<Credit>,
     /// What was worked out before: it is taken where it leaves no more than so many tokens.
     pub(crate) prepared: Option<(Plan, u64)>,
     pub(crate) checkpoints: Vec<Known>,
@@ -136,7 +143,7 @@ impl<'t> Planning<'_, 't> {
         let rest = behind.map_or_else(|| chain.ask(), |policy| chain.ask_behind(policy));
         let orders = self.council.ask_these(rest, &mut job, |rest, job| rest.plan(job)).await;
         let Some(orders) = orders else { return own_way() };
-        let policy = chain.winner("plan").unwrap_or_default();
+        let policy = chain.winner(PLAN).unwrap_or_default();
         for order in &orders.ops {
             match order {
                 Order::Pin(one) => {
@@ -173,15 +180,18 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         told: &mut Told,
     ) -> Planned<'t> {
-        if let Some(made) = self.resumed(options).await {
+        if let Some(mut made) = self.resumed(options).await {
+            self.credit(&mut made, &options.policy, &[]);
             return Planned::Made(made);
         }
         let taken = Taken::default();
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
         let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
-        let planned = self.made(orders, options, attempts, &summarizers).await;
-        if let Planned::Made(made) = &planned {
+        let mut aged = Vec::new();
+        let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
+        if let Planned::Made(made) = &mut planned {
+            self.credit(made, &options.policy, &aged);
             (told.written, told.confidence) = taken.within(&made.plan);
             told.happened.extend(recent::touched(self.thread, &made.plan, options));
         }
@@ -231,6 +241,7 @@ impl<'t> Planning<'_, 't> {
         options: &'t CompressOptions,
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
+        aged: &mut Vec<Ageing>,
     ) -> Planned<'t> {
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
@@ -241,7 +252,7 @@ impl<'t> Planning<'_, 't> {
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
                 self.fit(options, &attempts, summarizers).await
             }
-            _ => match self.ordered(orders, options, summarizers).await {
+            _ => match self.ordered(orders, options, summarizers, aged).await {
                 Ok(Outcome::Compressed(compressed)) => Planned::Made(compressed),
                 Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
                     Planned::Skipped(Skip::NothingToCompress)
@@ -250,6 +261,33 @@ impl<'t> Planning<'_, 't> {
                 Err(error) => self.passed(&options.policy, &error),
                 Ok(_) => self.passed(&options.policy, &TooLittle(self.most)),
             },
+        }
+    }
+
+    /// Says of each op who ordered it: of what stood there before, whoever did then; of checkpoints
+    /// that aged, whoever answered `age`; of all else, the policy whose plan it is.
+    pub(crate) fn credit(&self, made: &mut Compressed<'_>, policy: &str, aged: &[Ageing]) {
+        let chain = &self.council.chain;
+        let of = |policy: &str, hook: &str| Credit {
+            policy: policy.to_owned(),
+            hook: hook.to_owned(),
+            line: chain.line(policy, hook),
+        };
+        let (planner, ager) = (of(policy, PLAN), of(&chain.winner(AGE).unwrap_or_default(), AGE));
+        let has_aged = |op: &Op| {
+            matches!(op, Op::Summarize(one)
+            if aged.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
+        };
+        let known = |op: &Op| self.standing.ops.iter().zip(&self.credits).find(|(it, _)| *it == op);
+        for (op, report) in made.plan.ops.iter().zip(&mut made.ops) {
+            let credit = match known(op) {
+                Some((_, credit)) => credit,
+                None if has_aged(op) => &ager,
+                None => &planner,
+            };
+            report.policy.clone_from(&credit.policy);
+            report.hook.clone_from(&credit.hook);
+            report.line = credit.line;
         }
     }
 
@@ -271,6 +309,7 @@ impl<'t> Planning<'_, 't> {
         orders: &Orders,
         options: &'t CompressOptions,
         summarizers: &[&dyn Summarizer],
+        aged: &mut Vec<Ageing>,
     ) -> Result<Outcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
@@ -290,6 +329,7 @@ impl<'t> Planning<'_, 't> {
         };
         if let Some(ageings) = self.council.ask(&mut job, |rest, job| rest.age(job)).await {
             assembly.age(&ageings)?;
+            *aged = ageings;
         }
         Ok(assemble(assembly, self.thread, options, summarizers).await)
     }

@@ -70,6 +70,7 @@ impl Decided {
             summarizers,
             models: &self.council.models.all,
             standing: Plan::default(),
+            credits: Vec::new(),
             prepared: None,
             checkpoints: Vec::new(),
             columns: single.columns(),

@@ -237,6 +237,7 @@ pub fn epoch_of(
         parent: parent.map(|parent| parent.epoch.id),
         covered: Covered { first: *run.first()?, len: run.len() as u32, chain: Chain::of(run) },
         plan: moved(plan, -(start as i64)),
+        credits: Vec::new(),
         cause,
         number,
         tokens: [0, 0],

@@ -4,16 +4,25 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{
-    Chain, ContentId, Covered, EntryKey, Epoch, How, MustKeep, Op, Plan, Recorded, Rewrite,
+    Chain, ContentId, Covered, Credit, EntryKey, Epoch, How, MustKeep, Op, Plan, Recorded, Rewrite,
 };
 use rusqlite::{Connection, Row, ToSql, params};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::fail::Fail;
 use super::ledger::{EPOCH, Ledger, REWRITE};
 use super::session::SessionId;
 use super::shelf;
+
+/// A plan, and who ordered its ops; plans that were recorded before say nothing of that.
+#[derive(Serialize, Deserialize)]
+struct Credited {
+    #[serde(flatten)]
+    plan: Plan,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    credits: Vec<Credit>,
+}
 
 /// Adds an epoch, unless it is known.
 pub(crate) fn add(
@@ -35,7 +44,7 @@ pub(crate) fn add(
         covered.first.0,
         covered.len,
         covered.chain.0,
-        written(&plan)?,
+        written(&Credited { plan, credits: epoch.credits.clone() })?,
         written(&epoch.cause)?,
         epoch.number,
         epoch.tokens[0] as i64,
@@ -71,6 +80,7 @@ pub(crate) const COLUMNS: &str = "SELECT id, scope, epoch, parent, first, length
 pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
     let id = ContentId(row.get(2)?);
     let what = || format!("the epoch {id}");
+    let Credited { plan, credits } = parsed(&row.get::<_, String>(7)?, what)?;
     let epoch = Epoch {
         id,
         parent: row.get::<_, Option<_>>(3)?.map(ContentId),
@@ -79,7 +89,8 @@ pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
             len: row.get(5)?,
             chain: Chain(row.get(6)?),
         },
-        plan: parsed(&row.get::<_, String>(7)?, what)?,
+        plan,
+        credits,
         cause: parsed(&row.get::<_, String>(8)?, what)?,
         number: row.get(9)?,
         tokens: [row.get::<_, i64>(10)? as u64, row.get::<_, i64>(11)? as u64],

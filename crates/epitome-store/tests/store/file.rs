@@ -262,8 +262,9 @@ fn check_kept(version: u32) {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b"]);
-    // As it was made before there was a score.
-    let mut old = Epoch { must_keep: MustKeep::default(), ..epoch(&["a", "b"], "s") };
+    // As it was made before there was a score, and before it was said who ordered what.
+    let (must_keep, credits) = (MustKeep::default(), Vec::new());
+    let mut old = Epoch { must_keep, credits, ..epoch(&["a", "b"], "s") };
     old.id = old.hash();
     store.commit(SCOPE, "one", &old, &Departure::default(), 0).unwrap();
     let before = store.session(SCOPE, "one").unwrap();

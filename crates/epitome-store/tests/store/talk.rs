@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, DecisionKind, EntryId, EntryKey,
-    Epoch, GoalChange, How, Level, MustKeep, Op, PartId, Plan, Priority, Purpose, Rewrite, Role,
-    Snapshot, Stand, Usage,
+    Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, Credit, DecisionKind, EntryId,
+    EntryKey, Epoch, GoalChange, How, Level, MustKeep, Op, PartId, Plan, Priority, Purpose,
+    Rewrite, Role, Snapshot, Stand, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 
@@ -162,6 +162,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
             ],
             reason: "the window is filling".into(),
         },
+        credits: vec![Credit { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
         cause: Cause::Soft,
         number: 1,
         tokens: [u64::MAX, 300],

@@ -6,7 +6,7 @@
 use epitome_count::{Cached, for_model};
 use epitome_kernel::{Counter, Gauge, InForce, Sizes, Thread, View};
 use epitome_types::{
-    Body, ContentId, Entry, EntryId, Epoch, How, MustKeep, Op, Part, PartId, Rewrite, Unit,
+    Body, ContentId, Credit, Entry, EntryId, Epoch, How, MustKeep, Op, Part, PartId, Rewrite, Unit,
 };
 use serde::Serialize;
 
@@ -52,8 +52,8 @@ pub struct Cut {
     /// The policy that asked for it.
     pub policy: String,
     /// The hook that answered.
-    pub hook: &'static str,
-    /// The line of the policy, where it has lines.
+    pub hook: String,
+    /// The line of its `policy.lua` where that hook begins, where it has lines.
     pub line: Option<u32>,
     /// Why.
     pub reason: String,
@@ -176,7 +176,7 @@ impl Desk<'_> {
                 tokens: rewrite.tokens,
                 now: Some(opening(&rewrite.with, QUOTED)),
                 policy: policy.to_owned(),
-                hook: ARRIVE,
+                hook: ARRIVE.to_owned(),
                 line: None,
                 reason: "a large result, made smaller before it was first sent".to_owned(),
                 epoch: None,
@@ -187,12 +187,18 @@ impl Desk<'_> {
         standing.map(cut).collect()
     }
 
-    /// What an epoch does, each with its place.
+    /// What an epoch does, each with its place. One that was recorded before it was said who ordered
+    /// what names its profile.
     fn epoch(&self, in_force: &InForce<'_, '_>) -> Vec<(PartId, Cut)> {
         let InForce { epoch, start, .. } = in_force;
         let moved = |id: EntryId| EntryId(id.0 + *start as u32);
-        let cut = |op: &Op| self.op(op, epoch, moved);
-        epoch.plan.ops.iter().map(cut).collect()
+        let credits = epoch.credits.iter().map(Some).chain(std::iter::repeat(None));
+        let cuts = epoch.plan.ops.iter().zip(credits).map(|(op, credit)| {
+            let (place, cut) = self.op(op, epoch, moved);
+            let Some(Credit { policy, hook, line }) = credit.cloned() else { return (place, cut) };
+            (place, Cut { policy, hook, line, ..cut })
+        });
+        cuts.collect()
     }
 
     fn op(&self, op: &Op, epoch: &Epoch, moved: impl Fn(EntryId) -> EntryId) -> (PartId, Cut) {
@@ -202,7 +208,7 @@ impl Desk<'_> {
             tokens: [0, 0],
             now: None,
             policy: epoch.profile.clone(),
-            hook: PLAN,
+            hook: PLAN.to_owned(),
             line: None,
             reason: epoch.plan.reason.clone(),
             epoch: Some(epoch.id.short()),

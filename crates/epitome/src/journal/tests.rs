@@ -217,7 +217,7 @@ fn a_diff_names_everything_that_is_not_sent_as_it_was_said() {
         assert_eq!(!there, cut.contains(&format!("e{place}")), "e{place} {message}");
     }
     let summary = diff.cuts.iter().find(|cut| cut.how == "summarize").unwrap();
-    assert_eq!((summary.policy.as_str(), summary.hook), ("default", "plan"));
+    assert_eq!((&*summary.policy, &*summary.hook, summary.line), ("builtin", "plan", None));
     assert!(summary.now.as_ref().unwrap().contains("epitome recall"));
     assert!(summary.tokens[1] < summary.tokens[0], "{summary:?}");
 }

@@ -13,8 +13,8 @@ use epitome_kernel::{Commit, Departure, InForce, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Demands, Envelope, stalled};
 use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
-    Act, Budget, By, Cause, Classed, Entry, EntryId, Epoch, Happened, Mark, Op, OpReport, Plan,
-    Recorded, Skip, Stage, Unit,
+    Act, Budget, By, Cause, Classed, Credit, Entry, EntryId, Epoch, Happened, Mark, Op, OpReport,
+    Plan, Recorded, Skip, Stage, Unit,
 };
 
 use super::Session;
@@ -144,6 +144,7 @@ impl Session {
             summarizers: &summarizers,
             models,
             standing: in_force.map(InForce::plan).unwrap_or_default(),
+            credits: in_force.map(|it| it.epoch.credits.clone()).unwrap_or_default(),
             prepared: None,
             columns,
             checkpoints,
@@ -219,7 +220,10 @@ impl Session {
             made = Told::default();
             planned = match due.work {
                 Work::Reword => match planning.resumed(options).await {
-                    Some(made) => Planned::Made(made),
+                    Some(mut made) => {
+                        planning.credit(&mut made, &options.policy, &[]);
+                        Planned::Made(made)
+                    }
                     None => return Ok(ControlFlow::Break(None)),
                 },
                 _ => planning.make(&orders, options, &attempts, &mut made).await,
@@ -348,6 +352,7 @@ impl Session {
         ground.at.clone_into(&mut epoch.at);
         self.departing(&mut departure, ground.name);
         self.redaction.plan(&mut epoch.plan);
+        epoch.credits = compressed.ops.iter().map(credit).collect();
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
         let (ops, beside) = (compressed.ops, beside.collect());
@@ -431,6 +436,11 @@ fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
     let over = orders.ops.iter().any(|order| matches!(order, Order::Rollover(_)));
     let over = over.then(|| Happened::RolloverComplete { epoch: id() });
     class.into_iter().chain(own).chain(over).collect()
+}
+
+/// Who ordered an op, as its report says.
+fn credit(op: &OpReport) -> Credit {
+    Credit { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
 }
 
 /// Whether talk was to be summed up, and leaves with nothing that stands for it.

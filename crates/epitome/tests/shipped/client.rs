@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use epitome::types::{Event, Happened};
-use epitome::{Compressor, Config, Memory, Prompt, Session, Sources, Window};
+use epitome::{Compressor, Config, Diff, Keeper, Memory, Prompt, Session, Sources, Window};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 use serde_json::{Value as Json, json};
 
@@ -14,6 +14,8 @@ const MESSAGE: usize = 4;
 /// A client whose summaries take all the room that they may.
 pub(crate) struct Client {
     session: Session,
+    /// What of its journal may be looked at.
+    keeper: Keeper,
     messages: Vec<Json>,
 }
 
@@ -21,14 +23,17 @@ impl Client {
     /// A client of a profile of this configuration, whose system prompt takes so many tokens.
     pub(crate) fn new(toml: &str, profile: &str, window: Window, system: usize) -> Self {
         let sources = Sources::default().text(Path::new("epitome.toml"), toml);
+        let profile = Config::load(sources).unwrap().profile(profile).unwrap();
+        let journal = Arc::new(Memory::new());
         let session = Compressor::builder()
-            .profile(Config::load(sources).unwrap().profile(profile).unwrap())
+            .profile(profile.clone())
             .counter(FixedCounter::Words)
             .summarizer(ScriptedSummarizer::new(Script::Fill))
             .window(window)
             .clock(|| "2026-01-02T03:04:05Z".to_owned())
-            .session(Arc::new(Memory::new()), None);
-        let mut client = Self { session, messages: Vec::new() };
+            .session(journal.clone(), None);
+        let keeper = Keeper::new(journal, profile);
+        let mut client = Self { session, keeper, messages: Vec::new() };
         client.say("system", system);
         client
     }
@@ -62,6 +67,11 @@ impl Client {
     pub(crate) fn send(&mut self) -> Prompt {
         let request = json!({ "model": "llama3:70b", "messages": self.messages });
         now(self.session.send(request.to_string().as_bytes())).unwrap()
+    }
+
+    /// What the model saw of it.
+    pub(crate) fn diff(&self) -> Diff {
+        self.keeper.diff(None).unwrap()
     }
 
     /// Has the assistant say this much, and the user a little, until there were so many

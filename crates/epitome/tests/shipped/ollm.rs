@@ -58,6 +58,34 @@ fn a_checkpoint_ages_with_compressions_4_and_7() {
     assert_eq!(aged, [(4, [3, 2]), (7, [2, 1])]);
 }
 
+/// Each cut names the policy, the hook and the line that ordered it, those of earlier compressions
+/// as well, whatever the profile is called.
+#[test]
+fn cuts_are_credited_to_whoever_ordered_them() {
+    let toml = "[profile.careful]\npolicies = [\"ollm\"]\n\
+                options.ollm = { summary_max_tokens = 200, class_strategy = false }";
+    let mut client = Client::new(toml, "careful", Window::Size(4096), 100);
+    let text = include_str!("../../../../policies/ollm/policy.lua");
+    let begins = |hook: &str| {
+        let line = format!("function policy.{hook}(");
+        text.lines().position(|one| one.starts_with(&line)).map(|at| at as u32 + 1)
+    };
+    let reported = client.until(4, 500).into_iter().flat_map(|(_, prompt)| prompt.events);
+    let ops = reported.filter_map(|event| match event.what {
+        Happened::Compressed { ops, .. } => Some(ops),
+        _ => None,
+    });
+    let ops = ops.last().unwrap().into_iter().map(|op| (op.policy, op.hook, op.line));
+    let cuts: Vec<_> =
+        client.diff().cuts.into_iter().map(|cut| (cut.policy, cut.hook, cut.line)).collect();
+    assert_eq!(cuts, ops.collect::<Vec<_>>());
+    let by = |hook: &str| ("ollm".to_owned(), hook.to_owned(), begins(hook));
+    assert!(begins("plan").is_some() && begins("age").is_some());
+    // The first checkpoint aged, and the others stand as they were ordered.
+    assert_eq!(cuts[..2], [by("age"), by("plan")]);
+    assert!(cuts.len() > 3 && cuts[2..].iter().all(|cut| *cut == by("plan")), "{cuts:?}");
+}
+
 /// A window of 8K holds through many compressions, none of which follows hard upon another, and
 /// checkpoints come down until they are merged.
 #[test]
