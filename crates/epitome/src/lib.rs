@@ -39,6 +39,7 @@ mod hub;
 mod journal;
 mod lessons;
 pub mod levers;
+mod locks;
 mod models;
 mod outgoing;
 mod planning;

@@ -10,7 +10,7 @@ mod assignment;
 mod candidates;
 mod questions;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use epitome_types::hook::Orders;
@@ -24,6 +24,7 @@ pub(crate) use candidates::{Candidate, Key, Worded, worded};
 pub(crate) use questions::{Answered, Question};
 
 use crate::council::Council;
+use crate::locks::locked;
 use questions::Questions;
 
 /// What is done for one conversation.
@@ -283,11 +284,6 @@ impl Desk {
     fn is_settled(&self, key: &Key) -> bool {
         self.vain.contains(key) || self.candidates.iter().any(|(known, _)| known == key)
     }
-}
-
-/// Each change of the desk is whole, so a panic elsewhere leaves it sound.
-fn locked(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A summary that came to nothing; nothing changes in the prompt.

@@ -10,7 +10,7 @@ mod scans;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use epitome_store::Archive;
@@ -19,6 +19,7 @@ use epitome_wire::{Format, Signatures};
 use tokio::sync::Semaphore;
 
 use crate::builder::Builder;
+use crate::locks::locked;
 use crate::recorded::said;
 use crate::session::{Clock, Prompt, Session, Shared};
 use crate::target::{KnownLimit, WindowSource};
@@ -326,9 +327,4 @@ impl Hub {
 fn requested(ask: &Ask) -> Option<KnownLimit> {
     let of = |limit: Option<u64>, source| limit.map(|limit| KnownLimit { limit, source });
     of(ask.window, WindowSource::Request).or(of(ask.told, WindowSource::Probe))
-}
-
-/// Each change under these locks is whole, so a panic elsewhere leaves what they guard sound.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

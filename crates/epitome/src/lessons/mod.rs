@@ -9,11 +9,12 @@ mod lesson;
 mod record;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use epitome_kernel::{Journal, StoreError};
 use epitome_types::Overflow;
 
+use crate::locks::locked;
 use crate::session::Prompt;
 pub(crate) use lesson::{Learned, Sent};
 pub use record::{Counted, Shortened, Taught};
@@ -145,11 +146,6 @@ impl Lessons {
 pub(crate) fn taught(journal: &dyn Journal, scope: &str) -> Result<Vec<Taught>, StoreError> {
     let lessons = journal.lessons(scope)?;
     Ok(lessons.iter().filter_map(|(key, written)| Taught::read(key, written)).collect())
-}
-
-/// Each change under this lock is whole, so a panic elsewhere leaves what it guards sound.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

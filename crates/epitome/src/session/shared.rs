@@ -5,13 +5,14 @@
 //! Invariant: nothing in here is known of a conversation. A session by itself has one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use epitome_count::{Cached, for_model};
 use epitome_kernel::Counter;
 
 use super::reload::Reloads;
 use crate::lessons::Lessons;
+use crate::locks::locked;
 use crate::{Error, Profile};
 
 /// Counts that one counter remembers; a host has many conversations.
@@ -81,9 +82,4 @@ impl Drop for Claim {
     fn drop(&mut self) {
         locked(&self.shared.claimed).remove(&self.claimed);
     }
-}
-
-/// Each change to what is shared is whole, so a panic elsewhere leaves it sound.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
