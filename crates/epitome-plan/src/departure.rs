@@ -4,6 +4,7 @@
 //! and labels name. Called once per compression, when its plan is settled.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use epitome_kernel::types::{
     Body, ContentId, Entry, EntryId, OffloadReport, Op, PartId, Passage, Plan,
@@ -15,6 +16,20 @@ use crate::lines;
 use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
 use epitome_kernel::{Blob, Departure};
+
+/// A text in pieces of at most so many bytes, cut at line ends where there are any; blank ones are
+/// left out.
+pub fn pieces(text: &str, most: usize) -> impl Iterator<Item = String> {
+    let mut rest = text;
+    let next = move || {
+        let end = rest.floor_char_boundary(most.max(4));
+        let line = rest[..end].rfind('\n').filter(|_| end < rest.len());
+        let (piece, after) = rest.split_at(line.map_or(end, |line| line + 1));
+        rest = after;
+        (!piece.is_empty()).then(|| piece.trim_matches('\n').to_owned())
+    };
+    iter::from_fn(next).filter(|piece| !piece.trim().is_empty())
+}
 
 /// What covered entries are kept as: the one entry itself, or a list with a line for each that
 /// says what it is and, in front, the address of its own original.
@@ -189,21 +204,8 @@ impl<'a> Leaving<'a> {
     /// Cuts a text into pieces at line ends.
     fn pieces(&mut self, entry: EntryId, text: &str) {
         let Some(most) = self.passage_bytes else { return };
-        let mut rest = text;
-        while !rest.trim().is_empty() {
-            let end = rest.floor_char_boundary(most.max(4));
-            let end = if end == rest.len() {
-                end
-            } else {
-                rest[..end].rfind('\n').map_or(end, |line| line + 1)
-            };
-            let (piece, after) = rest.split_at(end);
-            if !piece.trim().is_empty() {
-                let text = piece.trim_matches('\n').to_owned();
-                self.departure.passages.push(Passage { entry, text });
-            }
-            rest = after;
-        }
+        let cut = pieces(text, most).map(|text| Passage { entry, text });
+        self.departure.passages.extend(cut);
     }
 
     /// Where the passages come from. An entry of which one part was shortened is kept as that

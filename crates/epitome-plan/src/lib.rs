@@ -32,7 +32,7 @@ pub use assembly::Assembly;
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use builtin::{ArriveOptions, Builtin, BuiltinOptions, SummaryOptions};
 pub use demands::{Demand, Demands};
-pub use departure::departure;
+pub use departure::{departure, pieces};
 pub use driver::{assemble, compress};
 pub use markers::markers;
 pub use options::{CompressOptions, Envelope, Rung, Texts, newest_from};

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use epitome_kernel::{Blob, Departure, Said, StoreError};
+use epitome_plan::pieces;
 use epitome_types::{Chain, ContentId, Entry, EntryId, Passage};
 
 use super::Keeper;
@@ -99,19 +100,6 @@ impl Keeper {
         entries.iter().for_each(|entry| known.names.learn(entry));
         Ok(())
     }
-}
-
-/// A text in pieces of at most so many bytes, cut at line ends where there are any.
-fn pieces(text: &str, most: usize) -> impl Iterator<Item = String> {
-    let mut rest = text;
-    let next = move || {
-        let end = rest.floor_char_boundary(most.max(4));
-        let line = rest[..end].rfind('\n').filter(|_| end < rest.len());
-        let (piece, after) = rest.split_at(line.map_or(end, |line| line + 1));
-        rest = after;
-        (!piece.is_empty()).then(|| piece.trim_matches('\n').to_owned())
-    };
-    std::iter::from_fn(next).filter(|piece| !piece.trim().is_empty())
 }
 
 #[cfg(test)]
