@@ -161,11 +161,6 @@ impl Entry {
         })
     }
 
-    /// The id under which the whole entry's readable content is kept.
-    pub fn content_id(&self) -> ContentId {
-        ContentId::of(&self.readable())
-    }
-
     /// The entry as plain text: texts, results and calls (`name(arguments)`), one block a line.
     pub fn readable(&self) -> String {
         let mut out = String::new();

@@ -113,7 +113,8 @@ fn what_leaves_is_kept_once_and_listed_under_the_checkpoint() {
     let done = compressed(run(&thread, &options, tokens(600), &Script::Fill));
     let blobs = &done.departure.blobs;
     let list = blobs.iter().find(|blob| blob.id == checkpoint(&done.plan.ops).0).expect("a list");
-    let line = format!("{} e1 user: Please", thread.entries()[1].content_id().short());
+    let line =
+        format!("{} e1 user: Please", ContentId::of(&thread.entries()[1].readable()).short());
     assert!(list.text.starts_with(&line), "{}", list.text);
     for line in list.text.lines() {
         let (id, _) = line.split_once(' ').expect("an address");
@@ -132,7 +133,7 @@ fn a_checkpoint_of_one_entry_is_addressed_as_that() {
     let thread = Thread::new(chat.entries(), &[]);
     let options = options();
     let done = compressed(run(&thread, &options, tokens(250), &Script::Fill));
-    let id = thread.entries()[0].content_id();
+    let id = ContentId::of(&thread.entries()[0].readable());
     assert_eq!(checkpoint(&done.plan.ops).0, id);
     let sources: Vec<_> = done.departure.blobs.iter().map(|blob| &*blob.source).collect();
     assert_eq!(sources, ["e1 assistant", "e0 user"], "the part that was shortened, and the rest");
