@@ -122,12 +122,13 @@ pub(crate) fn format(name: &str) -> Result<FormatFlag, String> {
 
 /// Reads `--to`.
 pub(crate) fn provider_format(name: &str) -> Result<Format, String> {
-    let format = known(name)?;
-    if format.is_recording() {
-        let providers = Format::PROVIDERS.map(|format| format!("`{format}`")).join(", ");
-        return Err(format!("{format} is a recording; there is {providers}"));
-    }
-    Ok(format)
+    let providers = || Format::PROVIDERS.map(|format| format!("`{format}`")).join(", ");
+    let why = match name.parse::<Format>() {
+        Ok(format) if !format.is_recording() => return Ok(format),
+        Ok(format) => format!("{format} is a recording; "),
+        Err(_) => String::new(),
+    };
+    Err(format!("{why}there is {}", providers()))
 }
 
 fn known(name: &str) -> Result<Format, String> {
