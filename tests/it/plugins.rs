@@ -162,7 +162,10 @@ fn what_nobody_trusts_does_not_run() {
     assert!(!said(&place, &["plugin check tickets"]).contains("not trusted"));
     assert!(place.path(&format!("{TICKETS}/ran")).exists());
     place.write(&format!("{TICKETS}/plugin.py"), "pass\n");
-    assert!(said(&place, &["plugin check tickets"]).contains("is new, or not what you trusted any more"));
+    assert!(
+        said(&place, &["plugin check tickets"])
+            .contains("is new, or not what you trusted any more")
+    );
 }
 
 /// Says hello, and then does this with each line.
