@@ -142,7 +142,7 @@ return {
   end,
 
   test_who_compresses_earlier_gets_more_room = function(t)
-    local job = job_of(t, ("u250 "):rep(15) .. "u20! a250")
+    local job = job_of(t, ("u150 "):rep(20) .. "u20! a250")
     local function folds()
       for _, op in ipairs(t.hook("plan", job).ops) do
         if op.op == "fold_user" then
