@@ -82,7 +82,7 @@ impl Memory {
     }
 
     /// The same where nothing that follows can be looked at by itself.
-    pub(crate) fn as_it_stands(self) -> Self {
+    pub(crate) fn read_whole_next(self) -> Self {
         Self { grows: false, ..self }
     }
 

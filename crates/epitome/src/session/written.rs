@@ -103,7 +103,7 @@ impl Session {
         let last = document.entries().last();
         let memory = Memory::of(source, counter, ground.schemas, figures, layout, last);
         let waits = whole.waits(&ground.incoming.keys);
-        Ok((bytes, if waits { memory.as_it_stands() } else { memory }))
+        Ok((bytes, if waits { memory.read_whole_next() } else { memory }))
     }
 }
 
