@@ -118,6 +118,8 @@ fn outputs_that_cannot_be_written() {
         "compress --ratio 4 good.json --report .",
         "compress --ratio 4 good.json --store cut.json",
         "compress --ratio 4 good.json --store good.json/store.db",
+        "replay good.json --store good.json/store.db",
+        "session import good.json --store good.json/store.db",
     ]);
     check("outputs_that_cannot_be_written", &lines);
 }

@@ -182,8 +182,13 @@ fn what_is_in_the_trash_comes_back_until_it_is_deleted_for_good() {
         (names(&[]), names(&["--trashed"])),
         (vec![json!("a")], vec![json!("b"), json!("a")])
     );
+    let again = journal(&place, &["session", "import", "b.json"]);
+    let line = "epitome: error: session b is in the trash; `epitome session restore --store s.db b` \
+                takes it out of it\n";
+    assert_eq!((again.code, again.err.as_str()), (2, line));
     journal(&place, &["session", "restore", "b"]).silent();
     assert_eq!(names(&[]), [json!("b"), json!("a")]);
+    journal(&place, &["session", "import", "b.json"]).silent();
     journal(&place, &["session", "delete", "b"]).silent();
     let ran = journal(&place, &["session", "delete", "--forever"]);
     assert_eq!(ran.text(), "deleted for good: 1 session, 1 message\n");

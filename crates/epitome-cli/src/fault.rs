@@ -127,7 +127,9 @@ impl Fault {
             | StoreError::NoSession { .. }
             | StoreError::NoSnapshot { .. }
             | StoreError::NothingToMark { .. } => Self::usage(error),
-            StoreError::Broken { what: "cannot be written", .. } => Self::usage(error),
+            StoreError::Broken { what: "cannot be written" | "cannot be created", .. } => {
+                Self::usage(error)
+            }
             _ => Self::unreadable(error),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use epitome::{Keeper, Memory};
 
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::files;
 use crate::flags::{self, FormatFlag};
 use crate::journal::JournalFlags;
@@ -52,7 +52,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         // A file that cannot be read leaves no store behind.
         import(&Keeper::new(Arc::new(Memory::new()), profile))?;
     }
-    let imported = import(&args.journal.create(&config)?.keeper)?;
+    let journal = args.journal.create(&config)?;
+    let imported = import(&journal.keeper)?;
+    let recorded = journal.keeper.session(Some(&imported.session)).map_err(Fault::of)?;
+    if recorded.trashed {
+        let (flag, session) = (journal.flag(), &imported.session);
+        let remedy = format!("`epitome session restore{flag} {session}` takes it out of it");
+        let line = format!("session {session} is in the trash; {remedy}");
+        if imported.new == 0 {
+            return Err(Fault::usage(line));
+        }
+        fault::warn(&line);
+    }
     args.journal.print(&imported, || {
         let session = &imported.session;
         let (new, all) = (imported.new as u64, grouped(imported.messages as u64));
