@@ -3,8 +3,6 @@
 //! Invariant: a drawing says nothing that does not stand beside it in figures; colours are the style
 //! sheet's. Called by the page.
 
-use std::fmt::Write;
-
 use epitome_lab::Estimate;
 
 use super::text::{escaped, spoken};
@@ -58,23 +56,24 @@ pub(super) fn scatter(dots: &[Dot<'_>], axis: Axis, below: &str) -> String {
     for dot in dots {
         let Dot { class, name, x, score, searched } = dot;
         let [at, y] = plot.place([*x, score.mean]);
-        let _ = write!(out, r#"<g class="{class}"><title>{}: {}"#, escaped(name), spoken(*score));
+        out.push_str(&format!(
+            r#"<g class="{class}"><title>{}: {}"#,
+            escaped(name),
+            spoken(*score)
+        ));
         if let Some(found) = searched {
-            let _ = write!(out, "; with a search {}", spoken(*found));
+            out.push_str(&format!("; with a search {}", spoken(*found)));
         }
         out.push_str("</title>");
         if let Some([low, high]) = score.interval {
             let [low, high] = [low, high].map(|share| plot.place([*x, share])[1]);
-            let _ = write!(out, r#"<path class="whisker" d="M{at:.1} {low:.1}V{high:.1}"/>"#);
+            out.push_str(&format!(r#"<path class="whisker" d="M{at:.1} {low:.1}V{high:.1}"/>"#));
         }
         if let Some(found) = searched.filter(|found| found.mean > score.mean) {
             let above = plot.place([*x, found.mean])[1];
-            let _ = write!(
-                out,
-                r#"<path class="whisker" d="M{at:.1} {y:.1}V{above:.1}"/><circle class="ring" cx="{at:.1}" cy="{above:.1}" r="4"/>"#
-            );
+            out.push_str(&format!(r#"<path class="whisker" d="M{at:.1} {y:.1}V{above:.1}"/><circle class="ring" cx="{at:.1}" cy="{above:.1}" r="4"/>"#));
         }
-        let _ = write!(out, r#"<circle class="dot" cx="{at:.1}" cy="{y:.1}" r="6"/></g>"#);
+        out.push_str(&format!(r#"<circle class="dot" cx="{at:.1}" cy="{y:.1}" r="6"/></g>"#));
     }
     out.push_str(&labels(dots, &plot));
     out + "</svg>"
@@ -94,11 +93,10 @@ fn labels(dots: &[Dot<'_>], plot: &Plot) -> String {
         let is_free = |area: &Area| !taken.iter().any(|other| area.meets(other));
         let area = areas.find(is_free).unwrap_or_else(|| Area::of_text([right, y], wide));
         let (name, baseline) = (escaped(dot.name), area.bottom - 4.0);
-        let _ = write!(
-            out,
+        out.push_str(&format!(
             r#"<text class="name" x="{:.1}" y="{baseline:.1}">{name}</text>"#,
             area.left
-        );
+        ));
         taken.push(area);
     }
     out
@@ -148,7 +146,7 @@ pub(super) fn curve(prompts: &[u64], raw: &[u64], limit: u64) -> String {
                 continue;
             }
             let [x, y] = place(turn, tokens);
-            let _ = write!(path, "{pen}{x:.1} {y:.1}");
+            path.push_str(&format!("{pen}{x:.1} {y:.1}"));
             pen = 'L';
         }
         path
@@ -178,31 +176,24 @@ impl Plot {
         let [bottom, end] = [HEIGHT - BOTTOM, WIDTH - RIGHT];
         for step in steps(self.most[1]) {
             let y = self.place([0.0, step])[1];
-            let _ = write!(
-                out,
-                r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
+            out.push_str(&format!(r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
                 LEFT - 8.0,
                 y + 4.0,
-                up.says(step),
-            );
+                up.says(step)));
         }
         for step in steps(self.most[0]) {
             let x = self.place([step, 0.0])[0];
-            let _ = write!(
-                out,
+            out.push_str(&format!(
                 r#"<text x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 bottom + 18.0,
-                across.says(step),
-            );
+                across.says(step)
+            ));
         }
         let middle = f64::midpoint(LEFT, end);
-        let _ = write!(
-            out,
-            r#"<text x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text><text x="{LEFT}" y="11">{}</text>"#,
+        out.push_str(&format!(r#"<text x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text><text x="{LEFT}" y="11">{}</text>"#,
             bottom + 36.0,
             escaped(below),
-            escaped(beside),
-        );
+            escaped(beside)));
         out
     }
 }

@@ -6,8 +6,6 @@
 mod chart;
 mod text;
 
-use std::fmt::Write;
-
 use epitome_lab::{AbSummary as Summary, Compared, Estimate, Group, Means, Row, Strategy};
 
 use self::chart::{Axis, Dot, curve, scatter};
@@ -91,14 +89,11 @@ impl Page<'_> {
             true => (Axis::Share, "cost of all prompts, against no compression"),
             false => (Axis::Tokens, "tokens of a prompt, on average"),
         };
-        let _ = write!(
-            out,
-            "<section class=\"card scroll\"><h2>What is kept, and what it takes</h2>\n<p class=\"quiet\">\
+        out.push_str(&format!("<section class=\"card scroll\"><h2>What is kept, and what it takes</h2>\n<p class=\"quiet\">\
              Filled: what the prompt still says. Ring: with one search. Line: the 95 % interval, \
              where there are several conversations. Up and to the left is better.</p>\n{}\n\
              </section>\n",
-            scatter(&dots, axis, below),
-        );
+            scatter(&dots, axis, below)));
     }
 
     /// The table, with a bar below each share.
@@ -120,17 +115,14 @@ impl Page<'_> {
                 let cases = counted(means.cases as u64, "conversation");
                 format!("{name}: {cases}, {}", counted(means.n as u64, "question"))
             });
-            let _ = writeln!(
-                out,
-                "<tbody class=\"group\"><tr><td class=\"about\" colspan=\"{columns}\">{about}</td></tr>"
-            );
+            out.push_str(&format!("<tbody class=\"group\"><tr><td class=\"about\" colspan=\"{columns}\">{about}</td></tr>\n"));
             let best = [|it: &Means| it.score, |it: &Means| it.score_search].map(|figure| {
                 let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
                 all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
             });
             for (class, summary) in self.summaries() {
                 let Some(means) = of(summary) else { continue };
-                let _ = write!(out, "<tr>{}", strategy(class, &summary.profile));
+                out.push_str(&format!("<tr>{}", strategy(class, &summary.profile)));
                 scored(out, class, means.score, best[0]);
                 scored(out, class, means.score_search, best[1]);
                 shared(out, class, means.directives);
@@ -179,13 +171,13 @@ impl Page<'_> {
              limit.</p>\n",
         );
         for (id, rows) in played.iter().take(DRAWN) {
-            let _ = writeln!(out, "<h3>{}</h3>\n<div class=\"panels\">", escaped(id));
+            out.push_str(&format!("<h3>{}</h3>\n<div class=\"panels\">\n", escaped(id)));
             self.panels(out, rows);
             out.push_str("</div>\n");
         }
         if let Some(left) = played.len().checked_sub(DRAWN).filter(|left| *left > 0) {
             let shorter = counted(left as u64, "shorter conversation");
-            let _ = writeln!(out, "<p class=\"quiet\">{shorter} not drawn.</p>");
+            out.push_str(&format!("<p class=\"quiet\">{shorter} not drawn.</p>\n"));
         }
         out.push_str("</section>\n");
     }
@@ -199,15 +191,14 @@ impl Page<'_> {
         let raw = raw.map_or(&[][..], |(_, played)| &played.prompts);
         for (name, played) in played().filter(|(name, _)| *name != never.name()) {
             let made = counted(played.compressions as u64, "compression");
-            let _ = writeln!(
-                out,
+            out.push_str(&format!(
                 "<figure class=\"{}\"><figcaption><b>{}</b> <span class=\"quiet\">{made}, at most \
-                 {} tokens</span></figcaption>{}</figure>",
+                 {} tokens</span></figcaption>{}</figure>\n",
                 self.class(name),
                 escaped(name),
                 short(played.max_tokens_sent),
-                curve(&played.prompts, raw, played.limit),
-            );
+                curve(&played.prompts, raw, played.limit)
+            ));
         }
     }
 
@@ -218,24 +209,23 @@ impl Page<'_> {
             let first = rows.first();
             let before = first.map_or(0, |row| row.tokens_before);
             let asked = first.map_or(0, |row| row.score.n as u64);
-            let _ = write!(
-                out,
+            out.push_str(&format!(
                 "<details><summary>{} <span class=\"quiet\">{} tokens, {}</span></summary>\n<table>\
                  <thead><tr><th>profile</th><th>score</th><th>+search</th><th>kept</th>\
                  <th class=\"number\">tokens</th><th></th></tr></thead><tbody>\n",
                 escaped(id),
                 short(before),
-                counted(asked, "question"),
-            );
+                counted(asked, "question")
+            ));
             for row in rows {
                 let class = self.class(&row.profile);
-                let _ = write!(out, "<tr>{}", strategy(class, &row.profile));
+                out.push_str(&format!("<tr>{}", strategy(class, &row.profile)));
                 shared(out, class, row.score.headline());
                 shared(out, class, row.score.recall_search);
                 shared(out, class, Some(row.must_keep.share()));
                 number(out, short(row.tokens_after));
                 let faults = escaped(&row.faults.join("; "));
-                let _ = writeln!(out, "<td class=\"bad\">{faults}</td></tr>");
+                out.push_str(&format!("<td class=\"bad\">{faults}</td></tr>\n"));
             }
             out.push_str("</tbody></table></details>\n");
         }
@@ -285,16 +275,15 @@ fn shared(out: &mut String, class: &str, figure: Option<f64>) {
 }
 
 fn cell(out: &mut String, class: &str, more: &str, share: f64) {
-    let _ = write!(
-        out,
+    out.push_str(&format!(
         "<td class=\"share {class}\"{more}><b>{share:.3}</b><div><div style=\"width:{:.1}%\"></div>\
          </div></td>",
-        share * 100.0,
-    );
+        share * 100.0
+    ));
 }
 
 fn number(out: &mut String, figure: String) {
-    let _ = write!(out, "<td class=\"number\">{figure}</td>");
+    out.push_str(&format!("<td class=\"number\">{figure}</td>"));
 }
 
 fn or_dash(figure: Option<impl ToString>) -> String {
