@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
+    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi, swe-agent or epitome
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
     /// The format that a recording is written in: anthropic, openai, responses or ollama [default: the nearer one]

@@ -7,8 +7,8 @@ use epitome::{Format, Scribe, Sources, Style};
 
 use crate::settings::{self, ProfileFlags};
 
-/// Formats that the command line names and this version does not read.
-const NOT_READ: [&str; 1] = ["epitome"];
+/// What `session export --format json` writes: OLLM's form, with all that it leaves out.
+const EXPORTED: &str = "epitome";
 
 /// Where things are kept, and how much is said.
 #[derive(Args)]
@@ -132,14 +132,15 @@ pub(crate) fn provider_format(name: &str) -> Result<Format, String> {
 }
 
 fn known(name: &str) -> Result<Format, String> {
-    if NOT_READ.contains(&name) {
-        return Err(format!("not supported yet; there is `auto`, {}", names()));
+    if name == EXPORTED {
+        return Ok(Format::Ollm);
     }
     name.parse().map_err(|_| format!("there is `auto`, {}", names()))
 }
 
 fn names() -> String {
-    Format::ALL.map(|format| format!("`{format}`")).join(", ")
+    let all = Format::ALL.map(|format| format!("`{format}`")).join(", ");
+    format!("{all}, `{EXPORTED}`")
 }
 
 /// Who writes summaries, in place of whom the profile names.
@@ -200,12 +201,7 @@ mod tests {
     fn formats_are_read_or_refused_with_those_there_are() {
         assert_eq!(format("auto"), Ok(FormatFlag(None)));
         assert_eq!(format("claude-code"), Ok(FormatFlag(Some(Format::ClaudeCode))));
-        for name in NOT_READ {
-            assert!(
-                format(name).is_err_and(|line| line.starts_with("not supported yet")),
-                "{name}"
-            );
-        }
+        assert_eq!(format("epitome"), Ok(FormatFlag(Some(Format::Ollm))));
         assert!(format("gemini").is_err_and(|line| line.contains("`swe-agent`")));
         assert_eq!(provider_format("openai"), Ok(Format::OpenAi));
         assert!(provider_format("pi").is_err_and(|line| line.contains("`anthropic`")));

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Counts tokens and pays as for this model [default: the one that the recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi or swe-agent
+    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi, swe-agent or epitome
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
     format: FormatFlag,
     /// The format of the requests: anthropic, openai, responses or ollama [default: the nearer one]
