@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use epitome_kernel::types::Body;
 use epitome_kernel::{Lack, Model, ModelAsk, ModelError, Underway};
-use epitome_wire::{Answer, Format, Reply, Signatures, scan};
+use epitome_wire::{Answer, Reply, Signatures, scan};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
@@ -20,6 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::failure::Failure;
 use crate::probe::{self, Probed};
 use crate::retry;
+use crate::said::said;
 use crate::spec::Api;
 use crate::transport::{Call, Method, Response, SendError, Transport};
 
@@ -435,82 +435,9 @@ impl Model for Client {
     }
 }
 
-/// What an answer says, where it can be used.
-fn said(answer: &Answer, format: Format) -> Result<String, (String, Lack)> {
-    let mut text = String::new();
-    for message in &answer.messages {
-        let entry = epitome_wire::message(message, format);
-        let entry = entry.map_err(|error| (error.to_string(), Lack::Other))?;
-        for part in &entry.parts {
-            if let Body::Text(said) = &part.body {
-                text.push_str(said);
-            }
-        }
-    }
-    let said = spoken(&text);
-    let is_cut = matches!(answer.stop.as_deref(), Some("length" | "max_tokens"));
-    let lacks = |cause: &str, lack| Err((cause.to_owned(), lack));
-    match said.is_empty() {
-        true if is_cut => lacks("its answer was cut off before it said anything", Lack::Thoughts),
-        true if thinks(answer, &text) => lacks("it thought and said nothing", Lack::Other),
-        false if is_cut => lacks("its answer was cut off for being too long", Lack::Answer),
-        _ => Ok(said.to_owned()),
-    }
-}
-
-/// What is said, without the thoughts that some servers leave before it.
-fn spoken(text: &str) -> &str {
-    let text = text.trim();
-    match (text.strip_prefix("<think>"), text.split_once("</think>")) {
-        // Some templates open the thoughts themselves.
-        (_, Some((_, said))) => said.trim_start(),
-        (Some(_), None) => "",
-        (None, None) => text,
-    }
-}
-
-/// Whether there are thoughts in an answer of which this is the text.
-fn thinks(answer: &Answer, text: &str) -> bool {
-    let fields = ["\"reasoning_content\"", "\"reasoning\"", "\"thinking\""];
-    let in_message = |message: &Vec<u8>| {
-        let message = String::from_utf8_lossy(message);
-        fields.iter().any(|field| message.contains(field))
-    };
-    !text.trim().is_empty() || answer.messages.iter().any(in_message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thoughts_are_not_said() {
-        let check = |text: &str, expected: &str| assert_eq!(spoken(text), expected);
-        check(" plain ", "plain");
-        check("<think>\nhm\n</think>\n\nso", "so");
-        check("<think>without end", "");
-        check("hm, hm\n</think>\nso", "so");
-        check("a <think> b", "a <think> b");
-    }
-
-    /// Where all of an answer went into thoughts, asking for less is of no use.
-    #[test]
-    fn what_is_lacking_of_an_answer_is_told() {
-        let check = |content: &str, stop: &str, expected: Result<&str, Lack>| {
-            let message = serde_json::json!({"role": "assistant", "content": content}).to_string();
-            let (messages, stop) = (vec![message.into_bytes()], Some(stop.to_owned()));
-            let answer = Answer { messages, stop, ..Answer::default() };
-            let found = said(&answer, Format::OpenAi).map_err(|(_, lack)| lack);
-            assert_eq!(found.as_deref(), expected.as_deref(), "{content}");
-        };
-        check("All was said.", "stop", Ok("All was said."));
-        check("All was", "length", Err(Lack::Answer));
-        check("<think>Hm", "length", Err(Lack::Thoughts));
-        check("", "length", Err(Lack::Thoughts));
-        check("<think>Hm</think>All", "length", Err(Lack::Answer));
-        check("<think>Hm", "stop", Err(Lack::Other));
-        check("", "stop", Ok(""));
-    }
 
     #[test]
     fn an_error_is_said_in_a_line() {

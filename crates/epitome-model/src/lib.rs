@@ -14,6 +14,7 @@ mod endpoint;
 mod failure;
 mod probe;
 mod retry;
+mod said;
 mod spec;
 mod transport;
 
