@@ -27,7 +27,8 @@ const WIDEST: f64 = 0.25;
 const ANEW: f64 = 0.9;
 /// Who differs from us on one text differs on another by so much of it more or less.
 const UNSEEN: f64 = 0.5;
-/// What texts that were not seen widen the band by at most.
+/// What texts that were not seen widen the band by at most; the root of the texts that were seen
+/// divides it.
 const MOST_UNSEEN: f64 = 0.1;
 
 /// What a provider counts for what we count as 1.
@@ -96,7 +97,8 @@ impl Calibration {
         }
         let factor = (least + most) / 2.0;
         let seen = (most - least) / 2.0 / factor;
-        let unseen = ((factor - 1.0).abs() * UNSEEN).min(MOST_UNSEEN) / self.texts() as f64;
+        let unseen =
+            ((factor - 1.0).abs() * UNSEEN).min(MOST_UNSEEN) / (self.texts() as f64).sqrt();
         Some(Factor { factor, band: (seen + unseen).min(WIDEST), samples })
     }
 
@@ -183,16 +185,16 @@ mod tests {
     #[test]
     fn the_fewer_texts_were_seen_the_wider_is_the_band() {
         says(&[[1000, 1100], [1100, 1210], [1200, 1320]], 1.1, 0.05);
-        says(&[[1200, 1320], [1000, 1100], [1100, 1210]], 1.1, 0.025);
+        says(&[[1200, 1320], [1000, 1100], [1100, 1210]], 1.1, 0.05 / 2f64.sqrt());
         says(&[[1000, 900], [1100, 990], [1200, 1080]], 0.9, 0.05);
-        says(&SEEN[..3], 1.25, 0.05);
-        says(&SEEN, 1.25, 0.025);
+        says(&SEEN[..3], 1.25, 0.1 / 2f64.sqrt());
+        says(&SEEN, 1.25, 0.05);
         says(&[[1000, 2000]; 5], 2.0, 0.1);
     }
 
     #[test]
     fn one_prompt_that_is_off_changes_nothing_and_many_widen_the_band() {
-        says(&[&SEEN[..3], &[[2000, 6000]]].concat(), 1.25, 0.05);
+        says(&[&SEEN[..3], &[[2000, 6000]]].concat(), 1.25, 0.1 / 2f64.sqrt());
         says(&[&SEEN[..3], &[[2000, 6000]; 2]].concat(), 1.25, WIDEST);
     }
 
