@@ -44,7 +44,7 @@ fn what_is_no_cut_stands_in_the_prompt_as_it_was_said() {
         assert_eq!(!there, cut.contains(&format!("e{place}")), "e{place}: {message}");
     }
     for cut in cuts {
-        assert_eq!((&cut["policy"], &cut["line"]), (&json!("default"), &Value::Null), "{cut}");
+        assert_eq!((&cut["policy"], &cut["line"]), (&json!("builtin"), &Value::Null), "{cut}");
         if cut["how"] == "state" {
             assert!(cut["now"].as_str().unwrap().starts_with("[State of the work] "), "{cut}");
             continue;
@@ -61,7 +61,7 @@ fn what_is_no_cut_stands_in_the_prompt_as_it_was_said() {
     let text = journal(&place, &["diff"]);
     let id = cuts[0]["recall"].as_str().unwrap();
     assert!(text.text().contains(&format!("epitome recall --store s.db {id}")), "{}", text.text());
-    assert!(text.text().contains("policy default, hook plan, epoch "));
+    assert!(text.text().contains("policy builtin, hook plan, epoch "));
 }
 
 #[test]

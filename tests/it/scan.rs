@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::{bare, claude_code};
 use crate::playing::played;
-use crate::program::Place;
+use crate::program::{Place, Ran};
 use crate::shipped::{is_shown, recording};
 
 /// A home with a session of Claude Code, and a folder with recordings and something else.
@@ -25,12 +25,19 @@ fn untimed(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("time ")).collect()
 }
 
+/// What it prints where a line has 80 columns.
+fn narrow(place: &Place, args: &[&str]) -> Ran {
+    let mut command = place.command(args);
+    command.env("COLUMNS", "80");
+    Ran::of(command, b"")
+}
+
 #[test]
 fn the_shipped_recordings_are_scanned() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("examples/transcripts")).unwrap();
     place.write("examples/transcripts/debugging-session.jsonl", recording());
-    let ran = place.run(["scan", "examples/transcripts"]);
+    let ran = narrow(&place, &["scan", "examples/transcripts"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let lines = untimed(ran.text());
     let session: Vec<_> = lines[1].split_whitespace().collect();
@@ -45,7 +52,7 @@ fn the_shipped_recordings_are_scanned() {
 #[test]
 fn folders_are_searched_and_what_is_no_recording_is_counted() {
     let place = place();
-    let ran = place.run(["scan", "folder", "--limit", "2500"]);
+    let ran = narrow(&place, &["scan", "folder", "--limit", "2500"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.text().lines().all(|line| line.chars().count() <= 80), "{}", ran.text());
     assert!(ran.err.contains("1 file left out"), "{}", ran.err);

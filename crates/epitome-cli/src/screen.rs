@@ -13,6 +13,7 @@ use anstream::{AutoStream, ColorChoice};
 use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::clock::now;
+use crate::table::stated_width;
 use crate::text::width;
 
 /// Width of a terminal that does not say another.
@@ -118,7 +119,7 @@ impl Screen {
         match size {
             Some((Width(columns), Height(rows))) if columns > 0 => (columns.into(), rows.into()),
             _ if self.terminal => (COLUMNS, usize::MAX),
-            _ => (usize::MAX, usize::MAX),
+            _ => (stated_width().unwrap_or(usize::MAX), usize::MAX),
         }
     }
 

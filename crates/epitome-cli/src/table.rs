@@ -159,14 +159,18 @@ fn fit(columns: &[Column], rows: &[Vec<String>], most: usize) -> Vec<(usize, usi
 
 /// The cells that a line on standard output may take.
 pub(crate) fn output_width() -> usize {
-    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let stated = stated.filter(|columns| *columns > 0);
     let terminal = || match terminal_size_of(io::stdout()) {
         Some((Width(columns), _)) if columns > 0 => usize::from(columns),
         _ if io::stdout().is_terminal() => crate::screen::COLUMNS,
         _ => usize::MAX,
     };
-    stated.unwrap_or_else(terminal)
+    stated_width().unwrap_or_else(terminal)
+}
+
+/// The columns that `COLUMNS` states.
+pub(crate) fn stated_width() -> Option<usize> {
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    stated.filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]

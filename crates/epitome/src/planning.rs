@@ -257,9 +257,14 @@ impl<'t> Planning<'_, 't> {
                 Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
                     Planned::Skipped(Skip::NothingToCompress)
                 }
-                Ok(Outcome::Refused(error)) => self.passed(&options.policy, &error),
-                Err(error) => self.passed(&options.policy, &error),
-                Ok(_) => self.passed(&options.policy, &TooLittle(self.most)),
+                Ok(Outcome::Refused(error)) => {
+                    self.passed(&options.policy, Stage::Preparation, &error)
+                }
+                Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
+                Ok(_) => {
+                    let short = TooLittle(self.most);
+                    self.passed(&options.policy, Stage::CheckpointCreation, &short)
+                }
             },
         }
     }
@@ -292,9 +297,9 @@ impl<'t> Planning<'_, 't> {
     }
 
     /// A plan came to nothing, which is told once.
-    fn passed(&self, policy: &str, why: &dyn fmt::Display) -> Planned<'t> {
+    fn passed(&self, policy: &str, stage: Stage, why: &dyn fmt::Display) -> Planned<'t> {
         self.council.failures.add(Happened::CompressionError {
-            stage: Stage::Preparation,
+            stage,
             cause: format!("{policy}: {why}"),
             remedy:
                 "the next policy's plan was made instead; `epitome policy trace` shows the orders"

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::Happened;
+use epitome::types::{Happened, Stage};
 use epitome::{Memory, Tracer, Window};
 use epitome_lab::{Recording, Replay, Setup, Turn};
 
@@ -105,6 +105,8 @@ impl Outcome {
         self.limit = self.limit.max(turn.limit);
         self.refused.extend(turn.refused.iter().map(|why| (turn.turn, why.clone())));
         self.errors.extend(turn.events.iter().filter_map(|event| match &event.what {
+            // What people demanded takes room that no policy can know of; the next one answered.
+            Happened::CompressionError { stage: Stage::CheckpointCreation, .. } => None,
             Happened::PolicyError { cause } | Happened::CompressionError { cause, .. } => {
                 Some((turn.turn, cause.clone()))
             }
