@@ -199,8 +199,8 @@ fn where_a_plan_comes_to_nothing_the_next_policy_answers_and_is_credited() {
     let wrong = || vec![Order::Drop(Drop { entries: places(500, 501) })];
     let nothing = Vec::new;
     let good = || vec![Order::Drop(Drop { entries: places(1, 50) })];
-    const LITTLE: &str = "preparation: first: what it orders does not come to 875 tokens with all \
-                          that people demanded";
+    const LITTLE: &str = "checkpoint_creation: first: what it orders does not come to 875 tokens \
+                          with all that people demanded";
     const WRONG: &str = "preparation: first: no message 500; `job.entries` has 1 to 60";
     check(good, little, "first", &[]);
     check(little, good, "second", &[LITTLE]);
