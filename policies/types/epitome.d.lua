@@ -10,7 +10,7 @@
 ---@field budgets? fun(job: BudgetsJob): Budgets|Asking|nil How large the prompt may grow.
 ---@field arrive? fun(job: ArriveJob): Arrive|Asking|nil What becomes of a tool result before it is first sent.
 ---@field observe? fun(job: ObserveJob): Observe|Asking|nil What is done about a new message.
----@field goals? fun(job: GoalsJob): Found[]|Asking|nil What a text says of goals.
+---@field goals? fun(job: GoalsJob): Found[]|Asking|nil What a text says of goals. What the policies say is joined.
 ---@field trigger? fun(job: TriggerJob): boolean|Passed|Due|Asking|nil Whether to compress now.
 ---@field plan? fun(job: PlanJob): Orders|Asking|nil What to do about a prompt that is compressed.
 ---@field age? fun(job: AgeJob): Ageing[]|Asking|nil Which checkpoints are written anew, smaller, in the same compression.
@@ -105,6 +105,8 @@
 --- What the provider's cache makes of a rewrite, in the price of a token that is not cached.
 ---@class Cache
 ---@field warm boolean Whether the provider has a prefix of the prompt to read.
+---@field read number What a token costs that is read from the cache, by the model and the API; nothing on a server of one's own.
+---@field write number What a token costs that is written to it.
 ---@field rewrite_cost number What a rewrite to the target costs over reading the prompt once more.
 ---@field saving_per_turn number What a prompt of the target's size would save with each request.
 ---@field forgone number What has been forgone since the last compression, this request included.
@@ -212,7 +214,7 @@
 
 --- Something that a text says of a goal.
 ---@class Found
----@field kind string `goal`, `milestone`, `decision`, `artifact` or `next`.
+---@field kind "goal"|"milestone"|"decision"|"artifact"|"next" What it is about.
 ---@field text string What it says.
 ---@field state? string In which state it is.
 
@@ -554,7 +556,7 @@ ep.re = {}
 
 ep.json = {}
 
---- What the policies behind this one answer to the job of the hook that is running; `nil` where none has an opinion. The job cannot be changed, so it is the same one; what you want otherwise, change in the answer.
+--- What the policies behind this one answer to the job of the hook that is running; `nil` where none has an opinion. Each of them is asked at most once about a job: what they gave is given again when you call this again, and it counts where your hook then answers `nil`, fails or takes too long. A hook that only passes it on is as if it were not there. The job cannot be changed, so it is the same one; what you want otherwise, change in the answer.
 ---@param job? table
 ---@return any
 function ep.next(job) end
@@ -580,7 +582,7 @@ function ep.hash(text) end
 ---@return string
 function ep.prompt(name) end
 
---- Writes a line into Epitome's log. `print` does the same at the level `info`.
+--- Says a line to the policy's author, with file and line: on standard error, and in the log of `serve` and `run`. `debug` and `trace` need `--verbose`. `print` does the same at the level `info`.
 ---@param level 'error'|'warn'|'info'|'debug'|'trace'
 ---@param text string
 function ep.log(level, text) end

@@ -1,7 +1,8 @@
 """Runs real clients through `epitome run` and `epitome serve`, and judges by the upstream's log.
 
 For each client: it finishes, no request was invalid, compression acted, and between compressions
-every prompt begins with the one before it (`cache_control` left out). Called by `run`.
+every prompt begins with the one before it (`cache_control` left out). Of a client without tools, which
+sends files to be edited, every prompt holds each of them whole. Called by `run`.
 """
 
 import argparse
@@ -36,9 +37,11 @@ def script(*calls, **more):
 class Client:
     """One client: how it is called, and what the model is scripted to call."""
 
-    def __init__(self, name, command, calls, limit, setup=None, serve=False, **more):
+    def __init__(self, name, command, calls, limit, setup=None, serve=False, files=None, **more):
         self.name, self.command, self.limit, self.serve = name, command, limit, serve
         self.setup, self.script = setup, script(*calls, **more)
+        # What it edits and sends in every prompt, whole.
+        self.files = files or {}
 
 
 def claude(lab, prompt, turn, url):
@@ -81,6 +84,16 @@ def opencode_setup(place, url):
     (place / "opencode.json").write_text(json.dumps(config))
 
 
+def aider(lab, prompt, turn, url):
+    options = ["--no-git", "--no-check-update", "--analytics-disable", "--no-show-model-warnings",
+               "--no-show-release-notes", "--no-detect-urls", "--no-suggest-shell-commands",
+               "--yes-always", "--restore-chat-history", "--max-chat-history-tokens", "100000",
+               "--model", "openai/mock-1"]
+    # What was said grows: each task comes with a list of its own.
+    listed = "\n".join(f"{turn}-{at}: cluster {at} answers in {at * 37 % 900} ms" for at in range(60))
+    return [lab / "aider/bin/aider", *options, "--message", f"{prompt}\n{listed}", *FILES]
+
+
 def package(kind):
     def command(lab, prompt, turn, url):
         # All three tasks are one process.
@@ -88,6 +101,8 @@ def package(kind):
     return command
 
 
+FILES = {f"f{n:02d}.txt": "".join(
+    f"line {at} of file {n} says {at * 7919 % 10007}\n" for at in range(216)) for n in range(3)}
 BOTH = [call("read_log", n="{turn}"), call("query", n="{turn}")]
 CLIENTS = [
     Client("claude-code", claude, [call("Bash", command="cat log-{turn}.txt", description="Look"),
@@ -98,6 +113,7 @@ CLIENTS = [
     Client("opencode", opencode, [call("bash", command="cat log-{turn}.txt", description="Look"),
                                   call("bash", command="cat jobs-{turn}.json", description="Look")],
            25000, opencode_setup),
+    Client("aider", aider, [], 12000, files=FILES, turns=[{"text": "This is done: see above."}]),
     Client("anthropic", package("anthropic"), BOTH, 4500, serve=True),
     Client("openai-chat", package("openai"), BOTH, 4500, serve=True, gzip=True),
     Client("openai-responses", package("responses"), BOTH, 4500, serve=True),
@@ -109,7 +125,7 @@ ENVIRONMENT = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 
 
@@ -161,24 +177,33 @@ def sent(body):
     return [json.dumps(bare(said(item)), sort_keys=True) for item in items]
 
 
-def main_conversation(records):
-    """The prompts of it: those with tools."""
-    return [r for r in records if r["method"] == "POST" and (r["body"] or {}).get("tools")
+def main_conversation(records, bare):
+    """The prompts of it: those with tools, or of a client that has none (`bare`) all."""
+    return [r for r in records if r["method"] == "POST" and (bare or (r["body"] or {}).get("tools"))
             and ("messages" in r["body"] or "input" in r["body"])
             and not r["path"].split("?")[0].endswith("count_tokens")]
 
 
-def judge(records):
+def cut(record, files):
+    """How many of the files a prompt does not hold whole."""
+    texts = [json.dumps(item, ensure_ascii=False) for item in record["body"].get("messages", [])]
+    whole = [json.dumps(text, ensure_ascii=False)[1:-1] for text in files.values()]
+    return sum(1 for text in whole if not any(text in said for said in texts))
+
+
+def judge(records, files):
     """Figures of one client's requests."""
-    prompts = main_conversation(records)
+    prompts = main_conversation(records, bare=bool(files))
     breaks, before = 0, None
     for record in prompts:
-        now = sent(record["body"])
+        # Files stand behind what was said, so that each prompt of such a client is a branch.
+        now = sent(record["body"]) if not files else []
         if before is not None and now[:len(before)] != before:
             breaks += 1
         before = now
     bad = [r for r in records if r["refused"] and not r["too_long"]]
     return {"prompts": len(prompts), "breaks": breaks, "invalid": len(bad),
+            "cut": sum(cut(record, files) for record in prompts),
             "why": bad[0]["refused"] if bad else "", "bytes": sum(r["bytes"] for r in prompts),
             "failed": sum(1 for r in records if r["status"] >= 400)}
 
@@ -195,6 +220,8 @@ def run(client, options, lab, upstream):
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     fill(place)
+    for name, text in client.files.items():
+        (place / name).write_text(text)
     store = place / "epitome.db"
     fetch(f"{upstream}/__script", json.dumps(client.script).encode(), "POST")
     fetch(f"{upstream}/__log", method="DELETE")
@@ -227,10 +254,10 @@ def run(client, options, lab, upstream):
         server.wait(30)
     log = fetch(f"{upstream}/__log")
     (place / "upstream.jsonl").write_text(log)
-    figures = judge([json.loads(line) for line in log.splitlines()])
+    figures = judge([json.loads(line) for line in log.splitlines()], client.files)
     epochs, sessions = (0, 0) if options.direct else compressions(options.program, store)
     finished = ended == 0 and "This is done" in said
-    good = finished and not figures["invalid"] and figures["failed"] == 0
+    good = finished and not figures["invalid"] and not figures["cut"] and figures["failed"] == 0
     if not options.direct:
         good = good and epochs >= 1 and figures["breaks"] <= epochs
     return {"client": client.name, "ok": good, "finished": finished, **figures, "epochs": epochs,
@@ -249,7 +276,7 @@ def main():
     wanted = [it for it in CLIENTS if not options.clients or it.name in options.clients]
     child, upstream = started([options.upstream])
     try:
-        columns = ["client", "ok", "finished", "prompts", "invalid", "failed", "breaks", "epochs",
+        columns = ["client", "ok", "finished", "prompts", "invalid", "cut", "failed", "breaks", "epochs",
                    "sessions", "bytes", "seconds"]
         print("  ".join(f"{it:>16}" if it == "client" else f"{it:>9}" for it in columns))
         all_good = True

@@ -28,6 +28,13 @@ sdks() { # what providers publish for Python
   "$LAB/venv/bin/pip" install -q anthropic openai ollama
 }
 
+aider() { # hundreds of megabytes, in a place of its own: its packages pin those of others
+  [ -x "$LAB/aider/bin/aider" ] && return
+  echo "installing aider-chat ..." >&2
+  python3 -m venv "$LAB/aider"
+  "$LAB/aider/bin/pip" install -q aider-chat==0.86.2
+}
+
 build() {
   cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-upstream
   [ -n "${EPITOME:-}" ] || cargo build -q --manifest-path "$top/Cargo.toml" -p epitome-cli

@@ -150,7 +150,19 @@ fn compressed_once_it_can_be_compressed_again() {
     for (name, body) in all(24) {
         let mut bytes = body.to_string().into_bytes();
         for most in ["2000", "1200", "700"] {
-            bytes = Place::new().feed(["compress", "--max-tokens", most], &bytes).silent();
+            let ran = Place::new().feed(["compress", "--max-tokens", most], &bytes);
+            assert_eq!(ran.code, 0, "{name} {most}: {}", ran.err);
+            let is_warning = |line: &str| {
+                line.starts_with("epitome: warning: an order left the prompt: \"")
+                    && line.ends_with("; `--store PATH` keeps what leaves")
+            };
+            assert!(ran.err.lines().all(is_warning), "{name} {most}: {}", ran.err);
+            let (before, after) = (readable(&parsed(&bytes)), readable(&parsed(&ran.out)));
+            for rule in RULES.iter().filter(|rule| before.contains(**rule)) {
+                let (kept, told) = (after.contains(rule), ran.err.contains(rule));
+                assert!(kept != told, "{name} {most}: {rule}\n{}\n{after}", ran.err);
+            }
+            bytes = ran.out;
             check_sound(name, &parsed(&bytes));
         }
     }

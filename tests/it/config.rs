@@ -308,6 +308,7 @@ fn the_schema_is_printed() {
             "default_profile",
             "store",
             "durability",
+            "everywhere",
             "prices",
             "models",
             "policies",

@@ -28,6 +28,8 @@ mod formats;
 #[cfg(test)]
 mod goal;
 #[cfg(test)]
+mod heard;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;
@@ -60,6 +62,8 @@ mod replay;
 #[cfg(test)]
 mod report;
 #[cfg(test)]
+mod resolve;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod samples;
@@ -75,6 +79,10 @@ mod shipped;
 mod standing;
 #[cfg(test)]
 mod tiered;
+#[cfg(test)]
+mod torn;
+#[cfg(test)]
+mod trusted;
 #[cfg(test)]
 mod tutorial;
 #[cfg(test)]

@@ -19,10 +19,19 @@ fn recall(place: &Place, args: &[&str]) -> Vec<u8> {
     place.run([&["recall", "--store", "s.db"], args].concat()).silent()
 }
 
+/// What is found. Where that is nothing it is said, and else nothing is.
 fn search(place: &Place, most: &str, query: &str) -> Vec<Value> {
-    let found = recall(place, &["--max-tokens", most, "--json", "--", query]);
-    let found: Value = serde_json::from_slice(&found).unwrap();
-    found.as_array().unwrap().clone()
+    found(place, &["--max-tokens", most, "--json", "--", query])
+}
+
+fn found(place: &Place, args: &[&str]) -> Vec<Value> {
+    let ran = place.run([&["recall", "--store", "s.db"], args].concat());
+    let found = ran.json().as_array().unwrap().clone();
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let notes = ran.err.lines().filter(|line| line.starts_with("epitome: note: nothing "));
+    let is_none = usize::from(found.is_empty());
+    assert_eq!((notes.count(), ran.err.lines().count()), (is_none, is_none), "{}", ran.err);
+    found
 }
 
 fn contents(found: &[Value]) -> String {
@@ -128,10 +137,64 @@ fn any_query_is_a_query() {
         search(&place, "50", query);
     }
     for query in ["-x y", "- retries", "--max-tokens 3 of them"] {
-        place.run(["recall", "--store", "s.db", "--json", query]).silent();
+        found(&place, &["--json", query]);
     }
-    let nothing = search(&place, "500", "zyzzyva quokka");
-    assert!(nothing.len() < 50, "a query without an answer is no error");
+    assert_eq!(search(&place, "500", "zyzzyva quokka"), [Value::Null; 0]);
+}
+
+/// Nonsense is not answered with what happens to be there, and a slip is told from it.
+#[test]
+fn what_is_not_there_is_said_not_to_be() {
+    let (place, ..) = compressed(&bare(24), "8");
+    for query in
+        ["flurb", "zyzzyva of the quokka", "src/nowhere/flurb.rs", "\"ledger invoice_3_5\""]
+    {
+        assert_eq!(recall(&place, &["-q", "--json", "--", query]), b"[]\n", "{query}");
+    }
+    let ran = place.run(["recall", "--store", "s.db", "ledgre"]);
+    assert_eq!((ran.code, ran.text()), (0, ""));
+    assert!(
+        ran.err.starts_with("epitome: note: nothing on `ledgre`; near: `ledger`"),
+        "{}",
+        ran.err
+    );
+    let ran = place.run(["recall", "--store", "s.db", "--json", "zyzzyva"]);
+    assert_eq!((ran.code, ran.text()), (0, "[]\n"));
+    assert_eq!(ran.err, "epitome: note: nothing on `zyzzyva`\n");
+    let asked =
+        "please tell me again what exactly the amount of invoice_3_5 was, I forgot about it";
+    assert!(contents(&search(&place, "1000", asked)).contains("invoice_3_5"));
+    let phrase = search(&place, "1000", "\"invoice_3_5 = post(ledger\"");
+    assert!(!phrase.is_empty());
+    for found in &phrase {
+        assert!(
+            found["content"].as_str().unwrap().contains("invoice_3_5 = post(ledger"),
+            "{found}"
+        );
+    }
+}
+
+/// Whatever the report says is lost comes back by the command that it prints.
+#[test]
+fn what_was_lost_is_named_and_comes_back_as_printed() {
+    let (place, _, report) = compressed(&bare(24), "30");
+    let kept = &report["must_keep"];
+    let lost = kept["lost"].as_array().unwrap();
+    let gone = |kind: &str| kept[kind][1].as_u64().unwrap() - kept[kind][0].as_u64().unwrap();
+    let all: u64 = ["constraints", "paths", "errors", "identifiers"].map(gone).iter().sum();
+    assert!(all > 0 && lost.len() as u64 == all, "{kept}");
+    for fact in lost.iter().step_by(lost.len().div_ceil(12)) {
+        let command = fact["recall"].as_str().unwrap_or_else(|| panic!("no way back: {fact}"));
+        let original = place.run(command.strip_prefix("epitome ").unwrap().split(' ')).silent();
+        let text = fact["text"].as_str().unwrap();
+        assert!(String::from_utf8(original).unwrap().contains(text), "{fact}");
+    }
+    let body = bare(24).to_string();
+    let args = ["compress", "--ratio", "30", "--report", "bare.json"];
+    place.feed(args, body.as_bytes());
+    let report = place.read_json("bare.json");
+    let lost = report["must_keep"]["lost"].as_array().unwrap();
+    assert!(!lost.is_empty() && lost.iter().all(|fact| fact["recall"].is_null()));
 }
 
 #[test]
@@ -148,10 +211,10 @@ fn text_for_people_says_where_it_is_from() {
 fn where_nothing_left_nothing_is_found() {
     let place = Place::new();
     place.feed(["compress", "--store", "s.db", "--ratio", "4"], b"[]").silent();
-    assert_eq!(recall(&place, &["--json", "anything"]), b"[]\n");
+    assert_eq!(found(&place, &["--json", "anything"]), [Value::Null; 0]);
     let ran = place.run(["recall", "--store", "s.db", "anything"]);
     assert_eq!((ran.code, ran.text()), (0, ""));
-    assert_eq!(ran.err, "epitome: note: nothing found; try other words\n");
+    assert_eq!(ran.err, "epitome: note: nothing on `anything`\n");
 }
 
 /// The name of a session is a label: a search reaches all that its profile keeps.

@@ -80,7 +80,7 @@ fn the_json_report_has_its_keys_and_its_sums() {
     assert_eq!(keys(&report["checkpoints"][0]), ["id", "level", "tokens", "covers"]);
     assert_eq!(keys(&report["offloaded"][0]), ["id", "tool", "tokens"]);
     assert_eq!(report["offloaded"][0]["tool"], "read_file");
-    let facts = ["constraints", "paths", "errors", "identifiers", "recallable"];
+    let facts = ["constraints", "paths", "errors", "identifiers", "recallable", "lost"];
     assert_eq!(keys(&report["must_keep"]), facts);
 }
 

@@ -30,14 +30,26 @@ fn question() -> Value {
             {"type": "tool_result", "tool_use_id": "t1", "content": log}]}]})
 }
 
+/// Host and path of the address that a variable names.
+fn address(variable: &str) -> (String, String) {
+    let base = env::var(variable).unwrap();
+    let rest = base.strip_prefix("http://").unwrap();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    (host.to_owned(), if path.is_empty() { String::new() } else { format!("/{path}") })
+}
+
 /// Posts to the provider that the environment names, as a client does; gives the answer.
 fn ask() -> String {
-    let base = env::var("ANTHROPIC_BASE_URL").unwrap();
+    let (host, path) = address("ANTHROPIC_BASE_URL");
+    post(&host, &format!("{path}/v1/messages"))
+}
+
+fn post(host: &str, path: &str) -> String {
     let body = question().to_string();
-    let mut stream = TcpStream::connect(base.strip_prefix("http://").unwrap()).unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
     write!(
         stream,
-        "POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {KEY}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nx-api-key: {KEY}\r\n\
          anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
@@ -55,6 +67,24 @@ fn client() {
         Ok("ask") => {
             assert!(ask().starts_with("HTTP/1.1 200"));
             std::process::exit(7);
+        }
+        Ok("try") => {
+            let (host, path) = address("ANTHROPIC_BASE_URL");
+            // What another program of this machine, or a page, could guess.
+            for guess in ["", "/to/anthropic", "/0123456789abcdef0123456789abcdef/to/anthropic"] {
+                let answer = post(&host, &format!("{guess}/v1/messages"));
+                assert!(answer.starts_with("HTTP/1.1 403"), "{guess}: {answer}");
+            }
+            let (_, openai) = address("OPENAI_BASE_URL");
+            let (_, ollama) = address("OLLAMA_HOST");
+            let token = path.split('/').nth(1).unwrap();
+            let mut file = std::fs::File::create_new("token").unwrap();
+            std::io::Write::write_all(&mut file, token.as_bytes()).unwrap();
+            for path in
+                [format!("{openai}/chat/completions"), format!("{ollama}/v1/chat/completions")]
+            {
+                assert!(post(&host, &path).starts_with("HTTP/1.1 200"), "{path}");
+            }
         }
         Ok("wait") => {
             std::fs::OpenOptions::new().write(true).create_new(true).open("ready").unwrap();
@@ -107,6 +137,50 @@ fn a_client_is_compressed_and_ends_as_it_ends() {
     assert_eq!(place.files(), [".epitome", ".local"]);
     let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
     assert!(!log.contains(KEY) && !log.contains("FATAL"), "{log}");
+}
+
+/// Other programs of the machine cannot use what a client was given, and nobody is shown it.
+#[test]
+fn a_client_has_an_address_of_its_own() {
+    let (place, openai) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let ollama = Upstream::start(Script::default()).unwrap();
+    let anthropic = Upstream::start(Script::default()).unwrap();
+    let urls = [anthropic.url(), openai.url(), ollama.url()];
+    let flags = [
+        "--anthropic-upstream",
+        &urls[0],
+        "--openai-upstream",
+        &urls[1],
+        "--ollama-upstream",
+        &urls[2],
+        "--dump",
+        "dumps",
+        "-v",
+    ];
+    let ran = run(&place, &flags, "try");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let counts = [&anthropic, &openai, &ollama].map(|upstream| upstream.prompts().len());
+    assert_eq!(counts, [0, 1, 1], "each went where its address leads, and no guess did");
+    let token = String::from_utf8(place.read("token")).unwrap();
+    let token = token.as_str();
+    assert_eq!(token.len(), 32);
+    // It is said once, to the user, with the page that shows what the proxy does.
+    let shown = format!("/{token}/status");
+    assert_eq!(ran.err.matches(token).count(), 1, "{}", ran.err);
+    assert!(
+        ran.err.contains(&shown) && ran.err.contains("shown at http://127.0.0.1:"),
+        "{}",
+        ran.err
+    );
+    let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
+    let meta = String::from_utf8(place.read("dumps/000001.meta.json")).unwrap();
+    assert!(!log.contains(token) && !meta.contains(token), "{log} {meta}");
+    let records = [openai.records(), ollama.records()].concat();
+    assert!(
+        records
+            .iter()
+            .all(|it| !it.path.contains(token) && !format!("{:?}", it.headers).contains(token))
+    );
 }
 
 #[test]

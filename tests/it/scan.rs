@@ -61,6 +61,9 @@ fn folders_are_searched_and_what_is_no_recording_is_counted() {
     assert!(names[0].starts_with("deep/short ") && names[1].starts_with("long "), "{names:?}");
     assert!(ran.text().contains("2 sessions, 86 turns"), "{}", ran.text());
     assert!(ran.text().contains("long.json"), "worst cases: {}", ran.text());
+    let money = ran.text().lines().find(|line| line.starts_with("money ")).unwrap();
+    assert_eq!(money.split_whitespace().collect::<Vec<_>>(), ["money", "–", "–", "unpriced"]);
+    assert!(ran.text().contains("  2 sessions unpriced, in no sum: "), "{}", ran.text());
     let told = place.run(["scan", "folder", "--limit", "2500", "-v"]);
     assert!(told.err.contains("left out folder/notes.md: "), "{}", told.err);
     assert!(told.text().contains("folder/long.json: "), "{}", told.text());

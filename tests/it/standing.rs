@@ -24,8 +24,10 @@ fn page(number: u32, tokens: u64) -> String {
 
 /// A history with a large result, and so many pages of talk behind it.
 fn history(pages: u32) -> Value {
-    let call = json!({"type": "tool_use", "id": "toolu_1", "name": "fetch", "input": {"page": 1}});
-    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": page(1, 1500)});
+    // As providers draw it: it proves that the longer history goes on from the shorter one.
+    let id = "toolu_01A7xK3mQ9rT2bV5";
+    let call = json!({"type": "tool_use", "id": id, "name": "fetch", "input": {"page": 1}});
+    let result = json!({"type": "tool_result", "tool_use_id": id, "content": page(1, 1500)});
     let mut messages = vec![
         json!({"role": "user", "content": "Write the chapter on herons into heron.md."}),
         json!({"role": "assistant", "content": [call]}),

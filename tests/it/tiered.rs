@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::measure::{count, faults, readable};
 use crate::playing::{events, played};
 use crate::program::Place;
-use crate::proxy::Serving;
+use crate::proxy::{Ask, Serving};
 use crate::shipped::{RULES, recording};
 
 const ARGS: [&str; 4] = ["--profile", "tiered", "--workspace", "."];
@@ -71,10 +71,13 @@ impl History {
     }
 }
 
-/// Sends a history and gives the prompt that came of it, as a text.
+/// Sends a history and gives the prompt that came of it, as a text. It says which conversation it is:
+/// its short answers and numbered calls prove nothing.
 #[track_caller]
 fn sent(serving: &Serving, history: &History) -> String {
-    serving.post("/v1/messages", &history.body());
+    let ask = Ask::post("/v1/messages", history.body().to_string());
+    let answer = serving.send(ask.header("x-epitome-session", "one"));
+    assert_eq!(answer.status, 200, "{}\nit said: {}", answer.text(), serving.said());
     let prompt = serving.last().body;
     assert_eq!(faults(&prompt), Vec::<String>::new());
     prompt.to_string()

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use epitome::{Compressed, Compressor, Durability, Format, Memory, Profile, Report, Target};
+use epitome::{
+    Compressed, Compressor, Durability, Format, Memory, Profile, Report, Target, untorn,
+};
 
 use crate::apart::{Part, apart};
 use crate::clock::{now, since};
@@ -17,7 +19,7 @@ use crate::files::Output;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::late::Late;
 use crate::tape::TapeFlags;
-use crate::{files, plan, report, settings};
+use crate::{files, lost, plan, report, settings, stores};
 
 /// Compresses one conversation and writes it in the format it came in, valid for its provider
 #[derive(clap::Args)]
@@ -59,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Keeps what leaves the prompt in this file, for `epitome recall`
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// The largest input that is read, in bytes: 1000000, 512M or 1G
     #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
@@ -116,13 +118,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         tape.end(args.common.quiet)?;
     }
     let compressed = compressed?;
+    if let Some(store) = args.store.as_deref().filter(|_| !args.dry_run) {
+        stores::remember(&config, store);
+    }
     if args.dry_run {
-        let report = Report { elapsed_ms: since(start), ..compressed.report };
+        let mut report = Report { elapsed_ms: since(start), ..compressed.report };
+        lost::tell(&mut report, None);
         return if args.json { print(&report) } else { plan::print(&report) };
     }
     let report = write(args, output, report_file, compressed, start)?;
     if !args.common.quiet {
-        report.warnings.iter().for_each(|line| warn(line));
+        let torn = untorn(&input).1.map(|torn| torn.to_string());
+        let name = files::name(args.input.as_deref());
+        report.warnings.iter().for_each(|line| match torn.as_ref() == Some(line) {
+            true => warn(&format!("{name}: {line}")),
+            false => warn(line),
+        });
     }
     let shown = file.is_some() || io::stdout().is_terminal();
     if args.common.verbose || shown && !args.common.quiet && !args.json {
@@ -189,6 +200,7 @@ fn write(
     start: Instant,
 ) -> Result<Report, Fault> {
     let Compressed { bytes, mut report, .. } = compressed;
+    lost::tell(&mut report, args.store.as_deref());
     match output {
         None => files::bytes_to_stdout(&bytes)?,
         Some(mut file) => {

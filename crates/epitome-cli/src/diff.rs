@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let journal = args.journal.open()?;
+    let journal = args.journal.open_at(args.session.as_deref())?;
     let diff = journal.keeper.diff(args.session.as_deref()).map_err(Fault::of)?;
     if args.journal.json {
         return journal::json(&diff);

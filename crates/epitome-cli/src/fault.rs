@@ -149,7 +149,9 @@ impl Fault {
 impl From<ConfigError> for Fault {
     fn from(error: ConfigError) -> Self {
         match error {
-            ConfigError::UnknownProfile { .. } => Self::usage(error),
+            ConfigError::UnknownProfile { .. } | ConfigError::UnknownStore { .. } => {
+                Self::usage(error)
+            }
             _ => Self::unreadable(error),
         }
     }

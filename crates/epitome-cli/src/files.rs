@@ -120,6 +120,15 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Fault> {
     fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
 }
 
+/// Makes a folder that its owner alone reads, where there is none.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Writes a whole file, or leaves the old one.
 ///
 /// # Errors
@@ -153,7 +162,7 @@ pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), Fault> {
 pub(crate) fn log(path: &Path, largest: u64) -> Result<File, Fault> {
     let opened = || {
         if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            make_private_folder(folder)?;
         }
         if fs::metadata(path).is_ok_and(|about| about.len() > largest) {
             fs::rename(path, path.with_extension("log.old"))?;

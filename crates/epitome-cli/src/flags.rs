@@ -2,8 +2,10 @@
 //!
 //! Invariant: a value that is refused says what would be taken.
 
+use std::path::PathBuf;
+
 use clap::Args;
-use epitome::{Format, Scribe, Sources, Style};
+use epitome::{Format, Scribe, Sources, Style, known_store};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -24,6 +26,11 @@ pub(crate) struct Common {
     /// Says more
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// A store, as `--store` names it.
+pub(crate) fn store(text: &str) -> Result<PathBuf, String> {
+    known_store(text).map(|()| PathBuf::from(text))
 }
 
 /// How large a prompt the provider takes.

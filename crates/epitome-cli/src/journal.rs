@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, Keeper, Profile, Sources, Sqlite, Taught, WindowSource};
+use epitome::{Config, Keeper, LOCAL, Profile, ScopeOwner, Sources, Sqlite, Taught, WindowSource};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -16,8 +16,11 @@ use crate::settings::{self, ProfileFlags};
 #[derive(clap::Args)]
 pub(crate) struct JournalFlags {
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
+    /// Reads the sessions of all projects, and not of the one alone that the current folder is in
+    #[arg(long)]
+    everywhere: bool,
     #[command(flatten)]
     pub(crate) profile: ProfileFlags,
     /// Prints JSON on standard output
@@ -34,6 +37,8 @@ pub(crate) struct Journal {
     pub(crate) store: Arc<Sqlite>,
     /// The store, where another one than the default was named.
     named: Option<PathBuf>,
+    /// Whose profiles the sessions may be of.
+    config: Config,
 }
 
 impl JournalFlags {
@@ -52,10 +57,15 @@ impl JournalFlags {
         store_path(self.store.as_deref(), config)
     }
 
+    /// Opens the journal where a session is: the one of this name, or else the one used last.
+    pub(crate) fn open_at(&self, session: Option<&str>) -> Result<Journal, Fault> {
+        self.open()?.at(session)
+    }
+
     /// Opens the journal.
     pub(crate) fn open(&self) -> Result<Journal, Fault> {
         let config = self.config()?;
-        let (profile, path) = (config.chosen()?, self.path(&config)?);
+        let path = self.path(&config)?;
         if !path.exists() {
             let (path, flag) = (path.display(), self.flag());
             return Err(Fault::unreadable(format!(
@@ -64,18 +74,21 @@ impl JournalFlags {
         }
         let store = Sqlite::open_with(&path, config.durability());
         let store = store.map_err(|error| Fault::of_store(&error))?;
-        Ok(self.journal(profile, store))
+        self.journal(config, store)
     }
 
     /// Opens the journal, and makes one where there is none.
-    pub(crate) fn create(&self, config: &Config) -> Result<Journal, Fault> {
-        let store = Sqlite::open_with(&self.path(config)?, config.durability());
-        Ok(self.journal(config.chosen()?, store.map_err(Fault::of_output)?))
+    pub(crate) fn create(&self, config: Config) -> Result<Journal, Fault> {
+        let store = Sqlite::open_with(&self.path(&config)?, config.durability());
+        self.journal(config, store.map_err(Fault::of_output)?)
     }
 
-    fn journal(&self, profile: Profile, store: Sqlite) -> Journal {
-        let store = Arc::new(store);
-        Journal { keeper: Keeper::new(store.clone(), profile), store, named: self.store.clone() }
+    fn journal(&self, config: Config, store: Sqlite) -> Result<Journal, Fault> {
+        let (store, profile) = (Arc::new(store), config.chosen()?);
+        let owner = self.profile.owner(&config);
+        let owner = if self.everywhere { owner.everywhere() } else { owner };
+        let keeper = Keeper::of(store.clone(), profile, owner);
+        Ok(Journal { keeper, store, named: self.store.clone(), config })
     }
 
     /// What has to be added to another command so that it means the same store.
@@ -98,10 +111,50 @@ impl JournalFlags {
 }
 
 impl Journal {
+    /// The same where a session is: the one of this name, or else the one used last.
+    pub(crate) fn at(self, session: Option<&str>) -> Result<Self, Fault> {
+        let keeper = self.keeper.of_session(session).map_err(|error| Fault::of_store(&error))?;
+        let keeper = as_recorded(&self.config, keeper);
+        Ok(Self { keeper, ..self })
+    }
+
+    /// The keeper of the sessions in each scope that may be read, the profile's own first.
+    pub(crate) fn keepers(&self) -> Result<Vec<Keeper>, Fault> {
+        let readers = self.keeper.readers().map_err(|error| Fault::of_store(&error))?;
+        Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
+    }
+
     /// What has to be added to another command so that it means the same store.
     pub(crate) fn flag(&self) -> String {
         flag(self.named.as_deref())
     }
+}
+
+/// A keeper that goes by the profile which recorded its sessions, where that is configured still.
+fn as_recorded(config: &Config, keeper: Keeper) -> Keeper {
+    let recorder = keeper.recorder();
+    match recorder == keeper.profile().name() {
+        true => keeper,
+        false => match config.profile(recorder) {
+            Ok(profile) => keeper.as_of(profile),
+            Err(_) => keeper,
+        },
+    }
+}
+
+/// Whose a session is that goes on under this name: the owner's, but for one of an older store that
+/// was recorded in no project.
+pub(crate) fn owner_of(
+    session: Option<&str>,
+    owner: ScopeOwner,
+    store: &Arc<Sqlite>,
+    profile: &Profile,
+) -> Result<ScopeOwner, Fault> {
+    let Some(name) = session else { return Ok(owner) };
+    let keeper = Keeper::of(store.clone(), profile.clone(), owner.clone().alone());
+    let keeper = keeper.of_session(Some(name)).map_err(|error| Fault::of_store(&error))?;
+    let is_of_none = keeper.scope() == owner.without_project(profile.name());
+    Ok(if is_of_none { ScopeOwner::from(LOCAL) } else { owner })
 }
 
 /// The store that is meant.
@@ -111,10 +164,13 @@ pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBu
 }
 
 /// What refusals and answers taught of models; nothing where there is no store that can be read.
-pub(crate) fn lessons(store: &Path, profile: &Profile) -> Vec<Taught> {
+pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<Taught> {
     let store = store.exists().then(|| Sqlite::open_existing(store).ok()).flatten();
-    let keeper = store.map(|store| Keeper::new(Arc::new(store), profile.clone()));
-    keeper.and_then(|keeper| keeper.lessons().ok()).unwrap_or_default()
+    let Some(store) = store else { return Vec::new() };
+    let owner = settings::owner(config).alone();
+    let readers = Keeper::of(Arc::new(store), profile.clone(), owner).readers();
+    let taught = readers.unwrap_or_default().into_iter().filter_map(|it| it.lessons().ok());
+    taught.flatten().collect()
 }
 
 /// How large a prompt to a model may be, as its server or a refusal said, and which of them.

@@ -4,7 +4,9 @@
 
 use std::path::PathBuf;
 
-use epitome::{Blob, Counter, Departure, Durability, Excerpt, Sqlite, Store, StoreError};
+use epitome::{
+    Blob, Counter, Departure, Durability, Excerpt, MissedWord, Sqlite, Store, StoreError,
+};
 
 /// The store at a path, opened by each use.
 pub(crate) struct Late {
@@ -29,5 +31,9 @@ impl Store for Late {
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         Sqlite::open_existing(&self.path)?.search(scope, query, budget, counter)
+    }
+
+    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        Sqlite::open_existing(&self.path)?.missed(scopes, query)
     }
 }

@@ -22,6 +22,7 @@ mod flags;
 mod goal;
 mod journal;
 mod late;
+mod lost;
 mod mcp;
 mod news;
 mod past;
@@ -40,7 +41,9 @@ mod serve;
 mod session;
 mod settings;
 mod snapshot;
+mod spoken;
 mod status;
+mod stores;
 mod table;
 mod tape;
 mod text;
@@ -52,7 +55,13 @@ use args::Verb;
 
 fn main() -> ExitCode {
     let mut code = ExitCode::SUCCESS;
-    let done = args::parse().and_then(|verb| match verb {
+    let verb = args::parse().inspect(|verb| {
+        // Those log in their own way.
+        if !matches!(verb, Some(Verb::Run(_) | Verb::Serve(_))) {
+            spoken::begin();
+        }
+    });
+    let done = verb.and_then(|verb| match verb {
         Some(Verb::Run(args)) => run::run(&args).map(|ended| code = ended.into()),
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Mcp(args)) => mcp::run(&args),

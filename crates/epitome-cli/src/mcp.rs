@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use epitome::types::By;
-use epitome::{LOCAL, Levers, Sqlite};
+use epitome::{Levers, Sqlite};
 
 use crate::fault::Fault;
 use crate::journal::store_path;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     #[command(flatten)]
     profile: ProfileFlags,
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let path = store_path(store, &config)?;
     let journal = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
-    let levers = Levers::new(Arc::new(journal), config.chosen()?, LOCAL, By::Model)
+    let owner = config.owner(project.as_deref());
+    let levers = Levers::new(Arc::new(journal), config.chosen()?, owner, By::Model)
         .with_augments(config.augments(project.as_deref()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let served = runtime.map_err(Fault::internal)?.block_on(epitome_mcp::stdio(levers));

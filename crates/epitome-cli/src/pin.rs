@@ -46,7 +46,7 @@ pub(crate) fn unpin(args: &UnpinArgs) -> Result<(), Fault> {
 }
 
 fn run(which: &Which, mark: fn(EntryKey) -> Mark) -> Result<(), Fault> {
-    let keeper = which.journal.open()?.keeper;
+    let keeper = which.journal.open_at(which.session.as_deref())?.keeper;
     let done = keeper.pin(which.session.as_deref(), &which.ids, mark, &epitome::system_time());
     let done = done.map_err(Fault::of)?;
     which.journal.print(&done, || match done.pinned.as_slice() {

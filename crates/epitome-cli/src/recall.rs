@@ -5,17 +5,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use epitome::{Blob, Excerpt, Keeper, Lines, Recalled, Sqlite, for_model};
+use epitome::{Blob, Config, Excerpt, Keeper, Lines, Recalled, Sqlite, for_model, nothing_on};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
 use crate::fault::Fault;
 use crate::flags::{self, Common};
 use crate::journal::store_path;
-use crate::{fault, files, settings};
+use crate::text::plain;
+use crate::{fault, files, settings, stores};
 
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
+
+/// Prompts say so many digits of an id.
+const SHORT: usize = 8;
 
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
@@ -23,8 +27,8 @@ const VOCABULARY: &str = "o200k_base";
     after_help = "Example:\n  epitome recall --store session.db --max-tokens 800 'connection refused'"
 )]
 pub(crate) struct Args {
-    /// What to look for, in any words, or the id that stands where something left a prompt; put
-    /// `--` before a text that looks like a flag
+    /// What to look for, in any words, or the id that stands where something left a prompt; a phrase
+    /// in quotes must occur as it is; put `--` before a text that looks like a flag
     #[arg(allow_hyphen_values = true, required_unless_present = "id", conflicts_with_all = ["id", "lines"])]
     query: Option<String>,
     /// Prints the original with this id, or with the only id that begins so
@@ -36,11 +40,14 @@ pub(crate) struct Args {
     /// The most that all excerpts may take together
     #[arg(long, value_name = "N", default_value = "1000", value_parser = flags::number)]
     max_tokens: u64,
+    /// Reads the sessions of all projects, and not of the one alone that the current folder is in
+    #[arg(long)]
+    everywhere: bool,
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// Prints JSON: a list of objects with `id`, `content` and `source`
     #[arg(long)]
@@ -65,6 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let profile = config.chosen()?;
     let path = store_path(args.store.as_deref(), &config)?;
     if !path.exists() {
+        if let Some(blob) = args.elsewhere(&config) {
+            return original(args, &blob);
+        }
         let path = path.display();
         return Err(Fault::unreadable(format!(
             "no store at {path}; `epitome compress --store {path}` makes one"
@@ -72,9 +82,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
     let counter = for_model(profile.model().unwrap_or(VOCABULARY));
-    let keeper = Keeper::new(store.clone(), profile);
+    let owner = args.common.profile.owner(&config);
+    let owner = if args.everywhere { owner.everywhere() } else { owner };
+    let keeper = Keeper::of(store.clone(), profile, owner);
     if let Some(id) = &args.id {
         let blob = keeper.original(&*store, id, |keeper| catch_up(keeper, args.common.quiet));
+        let blob = blob.or_else(|error| args.elsewhere(&config).ok_or(error));
         return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
     }
     let query = args.query.as_deref().unwrap_or_default();
@@ -84,7 +97,38 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     match found.map_err(|error| Fault::of_store(&error))? {
         // What stands in a prompt is short: `epitome recall 9ac89c67`.
         Recalled::Original(blob) => original(args, &blob),
-        Recalled::Excerpts(found) => show(args, &found),
+        Recalled::Excerpts(found) => match args.elsewhere(&config) {
+            Some(blob) => original(args, &blob),
+            None => show(args, &found),
+        },
+        Recalled::Nothing(missed) => {
+            if let Some(blob) = args.elsewhere(&config) {
+                return original(args, &blob);
+            }
+            if !args.common.quiet {
+                fault::note(&plain(&nothing_on(&missed)));
+            }
+            show(args, &[])
+        }
+    }
+}
+
+impl Args {
+    /// The original in another store of this user's, where an id is asked for as prompts say it and
+    /// no store is named.
+    fn elsewhere(&self, config: &Config) -> Option<Blob> {
+        let id = self.id.as_deref().or(self.query.as_deref())?;
+        if self.store.is_some() || id.len() < SHORT || !id.bytes().all(|it| it.is_ascii_hexdigit())
+        {
+            return None;
+        }
+        let profile = config.chosen().ok()?;
+        stores::known(config).iter().find_map(|path| {
+            let store = Arc::new(Sqlite::open_existing(path).ok()?);
+            let owner = self.common.profile.owner(config);
+            let keeper = Keeper::of(store.clone(), profile.clone(), owner);
+            keeper.original(&*store, id, |_| {}).ok()
+        })
     }
 }
 
@@ -105,9 +149,6 @@ fn show(args: &Args, found: &[Excerpt]) -> Result<(), Fault> {
             source,
         });
         return json(&found.collect::<Vec<_>>());
-    }
-    if found.is_empty() && !args.common.quiet {
-        fault::note("nothing found; try other words");
     }
     files::to_stdout(|out| {
         let style = anstyle::Style::new().bold();

@@ -11,6 +11,7 @@ use epitome::Report;
 use epitome::types::Breakdown;
 
 use crate::bar::Bar;
+use crate::lost::quoted;
 use crate::plan;
 use crate::text::{clipped, counted, grouped, plain};
 
@@ -92,7 +93,7 @@ pub(crate) fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
 }
 
 fn must_keep(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    let facts = &report.must_keep;
+    let facts = &report.must_keep.kept;
     if facts.total() != [0, 0] {
         writeln!(out, "still there    {facts}")?;
     }
@@ -103,11 +104,12 @@ fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::R
     let Some(store) = store else {
         return writeln!(out, "what left      kept nowhere; `--store PATH` keeps it for recall");
     };
+    let store = quoted(&store.to_string_lossy());
     let ids = report.checkpoints.iter().map(|checkpoint| &checkpoint.id);
     let ids = ids.chain(report.offloaded.iter().map(|result| &result.id));
-    writeln!(out, "what left      epitome recall --store {} QUERY", store.display())?;
+    writeln!(out, "what left      epitome recall --store {store} QUERY")?;
     if let Some(id) = ids.map(|id| &id[..id.len().min(8)]).next() {
-        writeln!(out, "               epitome recall --store {} {id}", store.display())?;
+        writeln!(out, "               epitome recall --store {store} {id}")?;
     }
     Ok(())
 }

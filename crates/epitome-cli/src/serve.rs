@@ -10,6 +10,7 @@ use std::process;
 
 use epitome::ProxyTable;
 use epitome_proxy::{Proxy, ProxyError, Running, Settings, Token};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::fault::{self, Fault};
@@ -26,7 +27,7 @@ const INTERRUPTED: i32 = 130;
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  epitome serve --listen 127.0.0.1:8787\n\nThen, for each client:\n  \
-                  ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude"
+                  ANTHROPIC_BASE_URL=http://127.0.0.1:8787/to/anthropic claude"
 )]
 pub(crate) struct Args {
     /// Where it listens; port 0 takes a free one [default: as configured, or 127.0.0.1:8787]
@@ -50,8 +51,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     })?;
     let table = config.proxy();
     proxy::to_stderr(&args.proxy);
+    raise_open_files();
     let runtime = proxy::runtime()?;
-    let mut settings = proxy::prepared(&config, table, &Given::default(), runtime.handle())?;
+    let mut settings = proxy::prepared(
+        &config,
+        table,
+        &Given { keeps_figures: true, ..Given::default() },
+        runtime.handle(),
+    )?;
     settings.listen = listen(table)?;
     settings.tokens = table.token_file.as_deref().map(tokens).transpose()?;
     let upstreams = settings.upstreams.clone();
@@ -73,9 +80,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 .collect();
             fault::note(&format!("requests go on: {}", to.join(", ")));
             fault::note(&format!(
-                "point a client at it: ANTHROPIC_BASE_URL=http://{address}, \
-                 OPENAI_BASE_URL=http://{address}/v1, OLLAMA_HOST=http://{address}; what it does \
-                 is shown at http://{address}/status"
+                "point a client at it: ANTHROPIC_BASE_URL=http://{address}/to/anthropic, \
+                 OPENAI_BASE_URL=http://{address}/to/openai/v1, \
+                 OLLAMA_HOST=http://{address}/to/ollama; what it does is shown at \
+                 http://{address}/status"
             ));
         }
         until_asked(&mut asked).await;
@@ -88,6 +96,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         }
         Ok(())
     })
+}
+
+/// Lets the process open as many files as it may: each request takes two connections. Where that
+/// is not allowed, fewer requests are served at once.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    if let Err(error) = raised {
+        tracing::debug!(%error, "the number of open files stays as it is");
+    }
 }
 
 /// Starts it, or says why not.

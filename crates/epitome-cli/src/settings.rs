@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::model::Http;
-use epitome::{Config, ConfigError, Profile, Sources};
-use epitome_lab::Prices;
+use epitome::{Config, ConfigError, Prices, Profile, ScopeOwner, Sources};
 
 use crate::apart::{Named, Part};
 use crate::fault::Fault;
@@ -60,10 +59,21 @@ impl ConfigFlags {
     }
 }
 
+/// Whose sessions somebody keeps who works in the current folder.
+pub(crate) fn owner(config: &Config) -> ScopeOwner {
+    config.owner(std::env::current_dir().ok().as_deref())
+}
+
 impl ProfileFlags {
     /// The configuration, with these flags and those that `set` adds.
     pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
         self.config.load(|sources| set(self.set(sources)))
+    }
+
+    /// What may be looked up: what any profile recorded, unless one is named here.
+    pub(crate) fn owner(&self, config: &Config) -> ScopeOwner {
+        let owner = owner(config);
+        if self.profile.is_some() { owner.alone() } else { owner }
     }
 
     /// The configuration that was named.

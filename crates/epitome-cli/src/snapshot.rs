@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use epitome::types::{Purpose, Snapshot};
+use epitome::{Keeper, StoreError};
 
 use crate::fault::Fault;
 use crate::journal::{self, JournalFlags};
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 fn create(args: &CreateArgs) -> Result<(), Fault> {
-    let journal = args.journal.open()?;
+    let journal = args.journal.open_at(args.session.as_deref())?;
     let (session, name) = (args.session.as_deref(), args.name.as_deref());
     let made =
         journal.keeper.snapshot(session, name, &epitome::system_time()).map_err(Fault::of)?;
@@ -111,13 +112,42 @@ fn create(args: &CreateArgs) -> Result<(), Fault> {
     })
 }
 
-fn list(args: &ListArgs) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
-    if let Some(name) = &args.session {
-        keeper.session(Some(name)).map_err(Fault::of)?;
+/// The keepers whose snapshots are meant: that of a session which is named, or all that may be read.
+fn keepers(flags: &JournalFlags, session: Option<&str>) -> Result<Vec<Keeper>, Fault> {
+    match session {
+        Some(_) => {
+            let keeper = flags.open_at(session)?.keeper;
+            keeper.session(session).map_err(Fault::of)?;
+            Ok(vec![keeper])
+        }
+        None => flags.open()?.keepers(),
     }
-    let all = keeper.journal().snapshots(keeper.scope(), args.session.as_deref());
-    let all = all.map_err(|error| Fault::of_store(&error))?;
+}
+
+/// The first keeper that has a snapshot, and that; what the first one says where none has it.
+fn holder(
+    keepers: Vec<Keeper>,
+    find: impl Fn(&Keeper) -> Result<Snapshot, StoreError>,
+) -> Result<(Keeper, Snapshot), Fault> {
+    let mut missing = None;
+    for keeper in keepers {
+        match find(&keeper) {
+            Ok(snapshot) => return Ok((keeper, snapshot)),
+            Err(error @ StoreError::NoSnapshot { .. }) => missing = missing.or(Some(error)),
+            Err(error) => return Err(Fault::of_store(&error)),
+        }
+    }
+    Err(missing.map_or_else(|| Fault::internal("no scope"), |error| Fault::of_store(&error)))
+}
+
+fn list(args: &ListArgs) -> Result<(), Fault> {
+    let mut all = Vec::new();
+    for keeper in keepers(&args.journal, args.session.as_deref())? {
+        let some = keeper.journal().snapshots(keeper.scope(), args.session.as_deref());
+        all.extend(some.map_err(|error| Fault::of_store(&error))?);
+    }
+    // Those of one profile stay in their order.
+    all.sort_by(|one, other| other.at.cmp(&one.at));
     if args.journal.json {
         return journal::json(&all);
     }
@@ -171,7 +201,11 @@ fn purpose(purpose: Purpose) -> &'static str {
 fn restore(args: &RestoreArgs) -> Result<(), Fault> {
     let journal = args.journal.open()?;
     let at = epitome::system_time();
-    let restored = journal.keeper.restore(args.session.as_deref(), &args.id, &at);
+    let keeper = holder(keepers(&args.journal, args.session.as_deref())?, |keeper| {
+        keeper.find_snapshot(args.session.as_deref(), &args.id)
+    })?
+    .0;
+    let restored = keeper.restore(args.session.as_deref(), &args.id, &at);
     let restored = restored.map_err(Fault::of)?;
     args.journal.print(&restored, || {
         let snapshot = &restored.snapshot;
@@ -197,21 +231,25 @@ fn restore(args: &RestoreArgs) -> Result<(), Fault> {
 }
 
 fn prune(args: &PruneArgs) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
     let session = args.session.as_deref();
-    let gone = if args.ids.is_empty() {
+    let mut gone = Vec::new();
+    if args.ids.is_empty() {
         let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
-        keeper.prune(session, keep).map_err(|error| Fault::of_store(&error))?
+        for keeper in keepers(&args.journal, session)? {
+            gone.extend(keeper.prune(session, keep).map_err(|error| Fault::of_store(&error))?);
+        }
     } else {
-        let ids = args.ids.iter();
-        let found = ids.map(|id| keeper.find_snapshot(session, id)).collect::<Result<Vec<_>, _>>();
-        let found = found.map_err(|error| Fault::of_store(&error))?;
-        for one in &found {
+        let find = |id: &String| {
+            let all = keepers(&args.journal, session)?;
+            holder(all, |keeper| keeper.find_snapshot(session, id))
+        };
+        let found = args.ids.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        for (keeper, one) in found {
             let forgotten = keeper.journal().forget_snapshot(keeper.scope(), &one.id);
             forgotten.map_err(|error| Fault::of_store(&error))?;
+            gone.push(one);
         }
-        found
-    };
+    }
     args.journal.print(&gone, || match gone.len() as u64 {
         0 => "nothing to prune".to_owned(),
         gone => format!("{} deleted", counted(gone, "snapshot")),

@@ -65,6 +65,8 @@ struct Told {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let journal = args.journal.open()?;
+    let journal =
+        if args.session.is_some() { journal.at(args.session.as_deref())? } else { journal };
     let at = epitome::system_time();
     match &args.session {
         Some(name) => {
@@ -118,10 +120,18 @@ fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
     };
-    let keeper = &journal.keeper;
     let of_store = |error| Fault::of_store(&error);
-    let sessions = keeper.journal().sessions(keeper.scope(), 0, most, false).map_err(of_store)?;
-    sessions.iter().map(|info| keeper.status_of(info).map_err(of_store)).collect()
+    let mut all = Vec::new();
+    for keeper in journal.keepers()? {
+        let sessions = keeper.journal().sessions(keeper.scope(), 0, most, false);
+        for info in sessions.map_err(of_store)? {
+            all.push(keeper.status_of(&info).map_err(of_store)?);
+        }
+    }
+    // Those of one profile stay in their order.
+    all.sort_by(|one, other| other.last.cmp(&one.last));
+    all.truncate(most);
+    Ok(all)
 }
 
 fn overview(out: &mut dyn Write, all: &[Status]) -> io::Result<()> {

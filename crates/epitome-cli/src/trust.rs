@@ -145,6 +145,7 @@ fn of(trust: &Trust, folder: &Path) -> Recorded {
         Ok(Standing::Own) => "own",
         Ok(Standing::Trusted) => "trusted",
         Ok(Standing::Changed) => "changed",
+        Ok(Standing::Pulled) => "pulled",
         Ok(Standing::Unknown) => "unknown",
         Err(_) => "gone",
     };

@@ -29,6 +29,6 @@ mod words;
 pub use demands::{Demand, demands};
 pub use facts::Facts;
 pub use ledger::Ledger;
-pub use must_keep::must_keep;
+pub use must_keep::{kept_and_lost, must_keep};
 pub use summary::Extractive;
 pub use tuning::Tuning;

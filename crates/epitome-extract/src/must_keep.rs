@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role};
+use epitome_kernel::types::{
+    Body, ContentId, Entry, EntryId, FactReport, LostFact, MustKeep, Passage, Role,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
@@ -18,6 +20,17 @@ use crate::refs::{self, RefKind};
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
 /// others a search finds in the passages that left.
 pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> MustKeep {
+    kept_and_lost(entries, prompt, left, &[]).kept
+}
+
+/// The same, with the facts that are lost: each with the entry that said it last, and the original
+/// of that where it is kept.
+pub fn kept_and_lost(
+    entries: &[&Entry],
+    prompt: &[&Entry],
+    left: &[Passage],
+    originals: &[(EntryId, ContentId, String)],
+) -> FactReport {
     // A prompt numbers its entries anew.
     let places: FxHashMap<u64, usize> =
         (0..).zip(entries).map(|(place, entry)| (fingerprint(entry), place)).collect();
@@ -39,17 +52,23 @@ pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> Mus
         texts.iter().for_each(|text| names.read(text, place, is_talk, *stays));
     }
     made.iter().flat_map(|entry| texts(entry)).for_each(|text| names.hold(&text));
-    let mut out = names.count(left);
+    let (mut out, lost_names) = names.count(left);
 
     let talk: Vec<usize> =
         (0..entries.len()).filter(|place| entries[*place].role != Role::System).collect();
     let ordered = constraints(&talk.iter().map(|place| entries[*place]).collect::<Vec<_>>());
     let from = |place: usize| (place, stays[place].then_some(&*said[place]));
     let ordered = ordered.into_iter().map(|(text, at)| (text, from(talk[at]))).collect();
-    let [kept, recallable] = sentences(&ordered, prompt, left);
-    out.constraints = [kept, ordered.len() as u32];
+    let (lost_orders, recallable) = sentences(&ordered, prompt, left);
+    out.constraints = [(ordered.len() - lost_orders.len()) as u32, ordered.len() as u32];
     out.recallable += recallable;
-    out
+    let lost = lost_orders.into_iter().map(|(text, at)| (LostFact::ORDER, text, at));
+    let fact = |(kind, text, at): (&'static str, &str, usize)| {
+        let entry = entries[at].id;
+        let id = originals.iter().find(|(of, ..)| *of == entry).map(|(_, id, _)| id.to_string());
+        LostFact { kind, text: text.to_owned(), entry: entry.to_string(), id, recall: None }
+    };
+    FactReport { kept: out, lost: lost.chain(lost_names).map(fact).collect() }
 }
 
 /// A hash of the texts of an entry: those with another one say something else.
@@ -68,30 +87,34 @@ fn fingerprint(entry: &Entry) -> u64 {
 /// where they stand in the prompt.
 type Ordered<'a> = BTreeMap<String, (usize, Option<&'a [Cow<'a, str>]>)>;
 
-/// How many of these sentences stand in the prompt, and how many of the others in what left.
-fn sentences(ordered: &Ordered<'_>, prompt: &[&Entry], left: &[Passage]) -> [u32; 2] {
+/// Which of these sentences do not stand in the prompt, and how many of those in what left.
+fn sentences<'o>(
+    ordered: &'o Ordered<'_>,
+    prompt: &[&Entry],
+    left: &[Passage],
+) -> (Vec<(&'o str, usize)>, u32) {
     let mut heard: FxHashMap<usize, String> = FxHashMap::default();
-    let mut lost: Vec<String> = Vec::new();
-    for (sentence, (place, from)) in ordered {
-        let sentence = format!(" {}", plain(sentence));
+    let mut lost: Vec<((&str, usize), String)> = Vec::new();
+    for (text, (place, from)) in ordered {
+        let sentence = format!(" {}", plain(text));
         let from = from.map(|texts| {
             heard.entry(*place).or_insert_with(|| spoken(texts.iter().map(|text| &**text)))
         });
         if !from.is_some_and(|said| said.contains(&sentence)) {
-            lost.push(sentence);
+            lost.push(((text, *place), sentence));
         }
     }
     if !lost.is_empty() {
         let said: Vec<Cow<'_, str>> = prompt.iter().flat_map(|entry| texts(entry)).collect();
         let said = spoken(said.iter().map(|text| &**text));
-        lost.retain(|sentence| !said.contains(sentence));
+        lost.retain(|(_, sentence)| !said.contains(sentence));
     }
-    let kept = ordered.len() - lost.len();
+    let mut recallable = 0;
     if !lost.is_empty() {
         let said = spoken(left.iter().map(|passage| &*passage.text));
-        lost.retain(|sentence| said.contains(sentence));
+        recallable = lost.iter().filter(|(_, sentence)| said.contains(sentence)).count() as u32;
     }
-    [kept as u32, lost.len() as u32]
+    (lost.into_iter().map(|(from, _)| from).collect(), recallable)
 }
 
 /// The words of texts, one after the other.
@@ -105,6 +128,9 @@ fn spoken<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 /// A name for so many bytes of text; more make the table grow.
 const BYTES_OF_NAME: usize = 12;
 
+/// Large texts say the same names again: no more room than this is taken before they come.
+const MOST_NAMES: usize = 1 << 15;
+
 /// Every name in a conversation.
 struct Names<'t>(FxHashMap<&'t str, Name>);
 
@@ -116,9 +142,15 @@ struct Name {
     /// In how many entries it stands as an identifier, and the last of them.
     entries: u32,
     last: Option<u32>,
+    /// The last entry of the talk that mentions it as a fact.
+    said: u32,
     /// Whether it stands in the prompt.
     held: bool,
 }
+
+/// What kinds of names are called, as [`Name::kinds`] has them, and in which order they are told.
+const KINDS: [&str; 3] = ["path", "error", "identifier"];
+const ORDER: [&str; 3] = ["error", "path", "identifier"];
 
 impl Name {
     /// Whether it is a path, an error, an identifier that matters.
@@ -136,7 +168,8 @@ fn is_fact(kind: RefKind) -> bool {
 impl<'t> Names<'t> {
     /// None yet, with room for those of texts of so many bytes.
     fn of_texts(bytes: usize) -> Self {
-        Self(FxHashMap::with_capacity_and_hasher(bytes / BYTES_OF_NAME, FxBuildHasher))
+        let names = (bytes / BYTES_OF_NAME).min(MOST_NAMES);
+        Self(FxHashMap::with_capacity_and_hasher(names, FxBuildHasher))
     }
 
     /// Reads a text of an entry; only what is talk has facts.
@@ -146,6 +179,9 @@ impl<'t> Names<'t> {
         for mention in refs::mentions(text).into_iter().filter(|mention| counts(mention.kind)) {
             let name = self.0.entry(mention.canonical(text)).or_default();
             name.held |= stays;
+            if is_talk && is_fact(mention.kind) {
+                name.said = place;
+            }
             match mention.kind {
                 _ if !is_talk => {}
                 RefKind::Path | RefKind::File => name.path = true,
@@ -167,11 +203,17 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// How many of the facts are held, and how many of the others stand in what left.
-    fn count(self, left: &[Passage]) -> MustKeep {
+    /// How many of the facts are held, and how many of the others stand in what left; and those
+    /// others, each with its kind and the entry that said it.
+    fn count(self, left: &[Passage]) -> (MustKeep, Vec<(&'static str, &'t str, usize)>) {
         let mut counts = [[0; 2]; 3];
         let mut lost: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut gone = Vec::new();
         for (text, name) in self.0 {
+            if !name.held {
+                let kinds = KINDS.into_iter().zip(name.kinds()).filter(|(_, is_it)| *is_it);
+                gone.extend(kinds.map(|(kind, _)| (kind, text, name.said as usize)));
+            }
             for (count, _) in counts.iter_mut().zip(name.kinds()).filter(|(_, is_it)| *is_it) {
                 count[0] += u32::from(name.held);
                 count[1] += 1;
@@ -190,7 +232,9 @@ impl<'t> Names<'t> {
             }
         }
         let [paths, errors, identifiers] = counts;
-        MustKeep { paths, errors, identifiers, recallable, ..MustKeep::default() }
+        let rank = |kind: &str| ORDER.iter().position(|known| *known == kind);
+        gone.sort_unstable_by_key(|(kind, text, _)| (rank(kind), *text));
+        (MustKeep { paths, errors, identifiers, recallable, ..MustKeep::default() }, gone)
     }
 }
 
@@ -223,7 +267,7 @@ mod tests {
         for (entry, (pick, human)) in entries.iter_mut().zip(picks) {
             let speaker = if *human { Speaker::Human } else { Speaker::Model };
             let body = Body::Text(SAID[pick % SAID.len()].to_owned());
-            entry.parts.push(Part { body, speaker, within: None, known_as: None });
+            entry.parts.push(Part { body, speaker, within: None, known_as: None, note: None });
         }
     }
 
@@ -253,7 +297,20 @@ mod tests {
                 .collect();
             let [entries, prompt] = [&entries, &prompt].map(|all| all.iter().collect::<Vec<_>>());
             let expected = Facts::of(&entries).kept(&prompt, &left);
-            prop_assert_eq!(must_keep(&entries, &prompt, &left), expected);
+            let report = kept_and_lost(&entries, &prompt, &left, &[]);
+            prop_assert_eq!(report.kept, expected);
+            let of = |kind: &str| -> Vec<&str> {
+                report.lost.iter().filter(|fact| fact.kind == kind).map(|it| &*it.text).collect()
+            };
+            let lost = Facts::of(&entries).lost(&prompt);
+            for (kind, facts) in [
+                (LostFact::ORDER, &lost.constraints),
+                ("error", &lost.errors),
+                ("path", &lost.paths),
+                ("identifier", &lost.identifiers),
+            ] {
+                prop_assert_eq!(of(kind), facts.iter().map(String::as_str).collect::<Vec<_>>());
+            }
         }
     }
 }

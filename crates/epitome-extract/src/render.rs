@@ -1,9 +1,11 @@
 //! Writes chosen units down as the text of a summary.
 //!
-//! Invariant: units keep their order, and every change of speaker is named.
+//! Invariant: units keep their order, every change of speaker is named, and a marker of goals keeps
+//! its line.
 
 use epitome_kernel::types::Speaker;
 
+use crate::split::is_marker;
 use crate::unit::{Kind, Unit};
 
 /// The chosen units (ascending places) as text. `labels` names the speakers.
@@ -18,7 +20,12 @@ pub(crate) fn render(units: &[Unit], chosen: &[usize], labels: bool) -> String {
             out.push(if flows { ' ' } else { '\n' });
         }
         if labels && last.is_none_or(|last| last.speaker != unit.speaker) {
-            out.push_str(label(unit.speaker));
+            let label = label(unit.speaker);
+            // A marker is read at the beginning of a line, and only there.
+            match is_marker(&unit.text) {
+                true => out.extend([label.trim_end(), "\n"]),
+                false => out.push_str(label),
+            }
         }
         out.push_str(&unit.text);
         last = Some(unit);

@@ -31,7 +31,11 @@ pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece> {
             flush(&mut lines, &mut out);
             continue;
         }
-        if !fenced && is_prose(trimmed, output) {
+        // What stands on a line of its own to be read there stays on it.
+        if !fenced && !output && is_marker(trimmed) {
+            flush(&mut lines, &mut out);
+            out.push(Piece { prose: false, text: trimmed.to_owned() });
+        } else if !fenced && is_prose(trimmed, output) {
             flush(&mut lines, &mut out);
             for sentence in sentences(trimmed) {
                 out.push(Piece { prose: true, text: sentence.to_owned() });
@@ -44,6 +48,21 @@ pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece> {
     }
     flush(&mut lines, &mut out);
     out
+}
+
+/// The words by which a model marks goals and what was decided, one a line (SPEC 9).
+const MARKERS: [&str; 5] = ["GOAL", "CHECKPOINT", "DECISION", "ARTIFACT", "NEXT"];
+/// A marker that is longer is prose.
+const MARKER_WORDS: usize = 120;
+
+/// Whether a line is a marker of goals: one that is joined to another says something else.
+pub(crate) fn is_marker(line: &str) -> bool {
+    let marked = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+    marked.is_some_and(|(word, rest)| {
+        MARKERS.contains(&word)
+            && rest.starts_with(char::is_whitespace)
+            && word_count(rest) <= MARKER_WORDS
+    })
 }
 
 /// Joins short neighbouring lines and cuts long ones.
@@ -180,6 +199,26 @@ mod tests {
             "Use port 80, e.g. for tests. Never touch main.rs! Is that clear?",
             &["Use port 80, e.g. for tests.", "Never touch main.rs!", "Is that clear?"],
         );
+    }
+
+    /// SPEC 9: "Markers that a summary holds keep their lines".
+    #[test]
+    fn a_marker_keeps_its_line() {
+        check(
+            "I begin with it now. [GOAL] is a word here.\n[GOAL] Ship the importer today.\n\
+             [DECISION] Use SQLite for the store. No server - LOCKED\n[NEXT] a\nGo on with it now.",
+            &[
+                "I begin with it now.",
+                "[GOAL] is a word here.",
+                "[GOAL] Ship the importer today.",
+                "[DECISION] Use SQLite for the store. No server - LOCKED",
+                "[NEXT] a",
+                "Go on with it now.",
+            ],
+        );
+        for line in ["[goal] x", "[GOAL]x", "[WISH] x", "GOAL x"] {
+            assert!(!is_marker(line), "{line}");
+        }
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //!
 //! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
 
+use std::hash::BuildHasher;
 use std::ptr;
 
 use epitome_kernel::types::{
     Body, Entry, EntryId, Part, Role, Speaker, Style, Summary, SummaryKind,
 };
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::directive::{self, Order};
 use crate::reader::Features;
@@ -51,7 +52,11 @@ impl Extractive {
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
         let all = units(job.originals);
         let places = live(&all, job);
-        let mut units: Vec<Unit> = places.iter().map(|place| all[*place].clone()).collect();
+        // Nobody searches what left: then there is no other use for them.
+        let (mut units, all): (Vec<Unit>, Vec<Unit>) = match job.passages {
+            true => (places.iter().map(|place| all[*place].clone()).collect(), all),
+            false => (at(&places, all), Vec::new()),
+        };
         if job.style == Style::Brief {
             shorten(&mut units);
         }
@@ -144,7 +149,7 @@ impl Extractive {
 /// A text that a model wrote, as a message.
 fn written(text: &str) -> Entry {
     let body = Body::Text(text.to_owned());
-    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None };
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
 
@@ -226,16 +231,32 @@ fn live(units: &[Unit], job: &SummaryJob<'_>) -> Vec<usize> {
     let newer: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
     let stale = supersede::superseded(units, &self::units(&newer));
-    let mut best: FxHashMap<String, usize> = FxHashMap::default();
+    // By hashes, for the texts together are as large as the conversation. Texts that share one and
+    // are not equal stand under the next numbers.
+    let mut best: FxHashMap<(u64, u32), usize> = FxHashMap::default();
     for (index, unit) in units.iter().enumerate() {
-        let held = best.entry(unit.text.to_lowercase()).or_insert(index);
+        let text = unit.text.to_lowercase();
+        let (hash, mut number) = (FxBuildHasher.hash_one(&text), 0);
+        let differs = |held: &usize| units[*held].text.to_lowercase() != text;
+        while best.get(&(hash, number)).is_some_and(differs) {
+            number += 1;
+        }
+        let held = best.entry((hash, number)).or_insert(index);
         if units[*held].speaker != Speaker::Human || unit.speaker == Speaker::Human {
             *held = index;
         }
     }
-    let mut places: Vec<usize> = best.into_values().filter(|index| !stale[*index]).collect();
+    let mut places: Vec<usize> =
+        best.into_values().filter(|index| !stale[*index] && !units[*index].stated).collect();
     places.sort_unstable();
     places
+}
+
+/// The units at these places, which are in order.
+fn at(places: &[usize], all: Vec<Unit>) -> Vec<Unit> {
+    let mut places = places.iter().peekable();
+    let units = all.into_iter().enumerate();
+    units.filter(|(place, _)| places.next_if_eq(&place).is_some()).map(|(_, unit)| unit).collect()
 }
 
 /// The units of the entries as they were sent: a search knows what else was said of them. `said`

@@ -32,6 +32,8 @@ pub(crate) struct Unit {
     pub(crate) speaker: Speaker,
     /// What it was cut from.
     pub(crate) kind: Kind,
+    /// Whether a client states it, and states it anew where it leaves: it is not summed up.
+    pub(crate) stated: bool,
     /// The text.
     pub(crate) text: String,
     /// The key of each field of a row and where its value stands in the text.
@@ -43,14 +45,18 @@ pub(crate) fn units(entries: &[&Entry]) -> Vec<Unit> {
     let mut out = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         for part in &entry.parts {
+            let stated = part.note.as_ref().is_some_and(|note| note.stays);
             cut(part, &mut |kind, row| {
                 if row.text.chars().any(char::is_alphanumeric) {
                     let Row { text, fields } = row;
-                    out.push(Unit { entry: index, speaker: part.speaker, kind, text, fields });
+                    let speaker = part.speaker;
+                    out.push(Unit { entry: index, speaker, kind, stated, text, fields });
                 }
             });
         }
     }
+    // What it grew by beyond is as much again.
+    out.shrink_to_fit();
     out
 }
 

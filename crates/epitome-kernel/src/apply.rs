@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Op, Plan, Role};
+use epitome_types::{BoundReply, EntryKey, Op, Plan, Role};
 
 use crate::check::{PlanError, check, checked};
 use crate::size::Sizes;
@@ -57,6 +57,8 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
             }
             Op::Drop { entries } => entries.iter().for_each(|id| view.kept[id.index()] = false),
             Op::Strip { parts } => view.stripped.extend(parts),
+            // Once it is known what stays.
+            Op::Unbind { .. } => {}
             Op::Insert { after, role, text } => {
                 view.inserts.push(Inserted::new(*after, *role, text, Kind::Note));
             }
@@ -73,9 +75,22 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         let state = view.inserts.iter_mut().find(|inserted| inserted.kind == Kind::State);
         state.into_iter().for_each(|state| state.place = front);
     }
+    let unbound = plan.ops.iter().filter_map(|op| match op {
+        Op::Unbind { replies } => Some(replies),
+        _ => None,
+    });
+    unbound.flatten().for_each(|reply| unbind(&mut view, *reply));
     view.inserts.sort_by_key(Inserted::order);
     lead_with_user(&mut view);
     view
+}
+
+/// Takes the reasoning out of a reply that says what it said when it was bound.
+fn unbind(view: &mut View<'_>, reply: BoundReply) {
+    let entry = view.thread.entry(reply.entry).filter(|_| view.keeps(reply.entry));
+    if entry.is_some_and(|entry| EntryKey::of(entry) == reply.key) {
+        view.unthink(reply.entry);
+    }
 }
 
 /// Some providers refuse a conversation that begins with the assistant (hazard 6). Where the plan

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{EntryId, How, Op, PartId, Plan, Role};
+use epitome_types::{BoundReply, EntryId, How, Op, PartId, Plan, Role};
 
 use crate::size::Sizes;
 use crate::strip::{Gone, Rest};
@@ -86,8 +86,8 @@ pub enum Fault {
     /// Reasoning would be changed.
     #[error("part {} of {} is reasoning or stands beside the latest reasoning", .0.part, .0.entry)]
     Thinking(PartId),
-    /// A part that is no call and no result would leave its message.
-    #[error("part {} of {} is neither a tool call nor a result", .0.part, .0.entry)]
+    /// A part that is no call, no result and not stated anew would leave its message.
+    #[error("part {} of {} is neither a tool call nor a result nor stated anew", .0.part, .0.entry)]
     NotTool(PartId),
     /// Nothing that may stand alone would be left of a message.
     #[error(
@@ -181,6 +181,7 @@ impl Checker<'_> {
                 self.untorn(entries.iter().copied())
             }
             Op::Strip { parts } => self.strip(number, parts),
+            Op::Unbind { replies } => self.unbind(replies),
             Op::Insert { after, role, text } => self.insert(*after, *role, text),
             Op::State { after, text } => {
                 if let Some(other) = self.state.replace(number) {
@@ -247,7 +248,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Takes calls and results out of messages that stay: none of them pinned, in order.
+    /// Takes calls, results and what is stated anew out of messages that stay: none of them pinned,
+    /// in order.
     fn strip(&mut self, number: usize, parts: &[PartId]) -> Result<(), Fault> {
         if parts.is_empty() {
             return Err(Fault::Nothing);
@@ -258,8 +260,12 @@ impl Checker<'_> {
             if at > 0 && parts[at - 1] >= part {
                 return Err(Fault::OutOfOrder(part.entry));
             }
-            self.free(entry.id)?;
-            if !found.body.is_tool() || found.within.is_some() {
+            // Whatever else an entry says, what is stated anew leaves it.
+            if !self.thread.is_stale(part) || self.thread.holds(entry.id) {
+                self.free(entry.id)?;
+            }
+            let leaves = found.body.is_tool() || self.thread.is_stale(part);
+            if !leaves || found.within.is_some() {
                 return Err(Fault::NotTool(part));
             }
             if self.thread.thinks_last(entry.id) {
@@ -276,6 +282,18 @@ impl Checker<'_> {
             }
         }
         self.untorn(parts.iter().map(|part| part.entry))
+    }
+
+    /// Takes reasoning out of replies, in order. One that is not there, or says something else, is
+    /// another branch's, and nothing is done to it.
+    fn unbind(&self, replies: &[BoundReply]) -> Result<(), Fault> {
+        if replies.is_empty() {
+            return Err(Fault::Nothing);
+        }
+        match replies.windows(2).find(|pair| pair[0].entry >= pair[1].entry) {
+            Some(pair) => Err(Fault::OutOfOrder(pair[1].entry)),
+            None => Ok(()),
+        }
     }
 
     fn free(&self, entry: EntryId) -> Result<(), Fault> {

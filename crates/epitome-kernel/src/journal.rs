@@ -1,8 +1,9 @@
 //! The port behind every live conversation: an append-only journal of what was said and done.
 //!
-//! Invariant: histories form a tree. A message is addressed by the chain of all messages up to it,
-//! so a rewind, a fork and an edited history are branches by construction, and what two sessions
-//! share is recorded once. Scope comes first everywhere; nothing crosses it (HOUSE 6).
+//! Invariant: the histories of a session form a tree. A message is addressed by its session and the
+//! chain of all messages up to it, so a rewind and an edited history are branches by construction.
+//! Sessions share nothing: what one does is visible in no other (SPEC 2.13). Scope comes first
+//! everywhere; nothing crosses it (HOUSE 6).
 
 use std::collections::BTreeMap;
 
@@ -52,8 +53,54 @@ pub struct Batch {
     pub title: String,
     /// The request itself; none where a message is recorded before anybody asks for a reply.
     pub turn: Option<Turn>,
+    /// The id that its client gives the session, where this begins one.
+    pub label: Option<String>,
     /// When it was made, ISO 8601.
     pub at: String,
+}
+
+/// What is known of a session as it begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beginning {
+    /// The id that its client gives it; not a name, since a client may have several conversations.
+    pub label: Option<String>,
+    /// How many of its first messages came without a record of who said them.
+    pub opened: u32,
+    /// The session that it leaves, and the history up to that place: it has what was decided there
+    /// up to it.
+    pub from: Option<(String, Chain)>,
+}
+
+/// What to look for to find the conversation of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Clue<'a> {
+    /// The histories that the request holds, shortest first.
+    pub chains: &'a [Chain],
+    /// The API that it is for.
+    pub format: &'a str,
+    /// The id that its client gives the conversation.
+    pub label: Option<&'a str>,
+    /// How many messages a session of another client must have in common with it.
+    pub least: usize,
+    /// The address of the readable text of each of its messages that is an answer.
+    pub answers: &'a [Option<ContentId>],
+}
+
+/// A session that holds the first messages of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// Its name.
+    pub session: String,
+    /// The id that its client gave it.
+    pub label: Option<String>,
+    /// How many messages of the request it holds.
+    pub shared: usize,
+    /// Whether these are all that it came to.
+    pub ends: bool,
+    /// Whether the next message of the request is an answer that was recorded there.
+    pub answered: bool,
+    /// How many of its first messages came without a record of who said them.
+    pub opened: usize,
 }
 
 /// What is known of one request.
@@ -92,7 +139,7 @@ pub struct Answered {
 pub struct Epochs {
     /// Those whose run begins with one of its entries, oldest first, those taken back included.
     pub recorded: Vec<Recorded>,
-    /// Entries of the scope that are pinned by hand.
+    /// Entries of the session that are pinned by hand.
     pub pins: Vec<EntryKey>,
     /// What [`Journal::seen`] said when they were read.
     pub seen: u64,
@@ -101,6 +148,8 @@ pub struct Epochs {
 /// A history that somebody goes on with, who has asked about the beginning of it before.
 #[derive(Clone, Copy, Debug)]
 pub struct Onward<'a> {
+    /// The session that it is of.
+    pub session: &'a str,
     /// Its entries.
     pub keys: &'a [EntryKey],
     /// The history up to each of them.
@@ -116,7 +165,7 @@ pub struct Onward<'a> {
 pub struct Met {
     /// The deepest history that is recorded of those that end with a new entry, as
     /// [`Journal::known`] says it.
-    pub known: Option<(usize, String)>,
+    pub known: Option<usize>,
     /// The rewrites of the new entries.
     pub rewrites: Vec<Rewrite>,
     /// The epochs.
@@ -143,20 +192,48 @@ pub enum Commit {
 
 /// Records live conversations.
 pub trait Journal: Send + Sync {
-    /// The deepest of these histories that is recorded: its index, and the session whose newest
-    /// message it is or, where it is none's, the one that recorded it. `chains` are the prefixes
-    /// of one history, shortest first.
+    /// The index of the deepest of these histories that a session recorded. `chains` are the
+    /// prefixes of one history, shortest first.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError>;
+    fn known(
+        &self,
+        scope: &str,
+        session: &str,
+        chains: &[Chain],
+    ) -> Result<Option<usize>, StoreError>;
+
+    /// The sessions that may be the one that a request goes on from, in the order in which they
+    /// began: all of its label, and of the others of its API the ones that hold most of it, and those
+    /// that hold a few messages less.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError>;
+
+    /// Begins a session that holds no message yet. One that leaves another has its rewrites up to that
+    /// place, and of its acts, epochs, pins and marks those that were recorded there or before.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Taken`] where there is one by this name; [`StoreError::NoSession`] for one that it
+    /// cannot leave; or when the store cannot be written.
+    fn begin(
+        &self,
+        scope: &str,
+        session: &str,
+        beginning: &Beginning,
+        at: &str,
+    ) -> Result<(), StoreError>;
 
     /// Records a request, or messages without one: on return they survive a crash of the process.
     /// Messages that are known
     /// are passed over, and the session's newest message becomes the last one of the batch, or
-    /// `after` where it brings none. The session is created if there is none. What says the same as
-    /// an erased message is recorded without its content.
+    /// `after` where it brings none. The session is created if there is none.
+    /// What says the same as an erased message is recorded without its content.
     ///
     /// # Errors
     ///
@@ -174,19 +251,24 @@ pub trait Journal: Send + Sync {
     /// where the history is not recorded; or when the store cannot be written.
     fn answered(&self, scope: &str, session: &str, answer: &Answered) -> Result<(), StoreError>;
 
-    /// The rewrites of these entries.
+    /// The rewrites of these entries in a session.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError>;
+    fn rewrites(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<Vec<Rewrite>, StoreError>;
 
-    /// The epochs whose run begins with one of these entries, and the pins.
+    /// The epochs of a session whose run begins with one of these entries, and its pins.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError>;
+    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError>;
 
     /// What a request needs to know of its history, all at once: [`Journal::known`] and
     /// [`Journal::rewrites`] of what is new, and [`Journal::epochs`] as far as they may differ from
@@ -196,14 +278,14 @@ pub trait Journal: Send + Sync {
     ///
     /// When the store cannot be read.
     fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
-        let Onward { keys, chains, before, seen } = *history;
-        let known = self.known(scope, &chains[before..])?;
-        let rewrites = self.rewrites(scope, &keys[before..])?;
+        let Onward { session, keys, chains, before, seen } = *history;
+        let known = self.known(scope, session, &chains[before..])?;
+        let rewrites = self.rewrites(scope, session, &keys[before..])?;
         let epochs = match seen {
             Some(seen) if self.seen(scope)? == seen => {
-                News::Quiet(self.epochs(scope, &keys[before..])?.recorded)
+                News::Quiet(self.epochs(scope, session, &keys[before..])?.recorded)
             }
-            _ => News::Anew(self.epochs(scope, keys)?),
+            _ => News::Anew(self.epochs(scope, session, keys)?),
         };
         Ok(Met { known, rewrites, epochs })
     }

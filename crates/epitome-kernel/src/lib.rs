@@ -4,32 +4,45 @@
 //! from [`Thread`] (the snapshot) over [`Run`] (the decisions) to [`View`] (what is sent).
 
 mod apply;
+mod chain;
 mod check;
 pub mod goals;
 mod journal;
 mod live;
 mod nearest;
+mod notes;
 mod policy;
 mod port;
+mod round;
 mod size;
 mod strip;
 mod thread;
 mod view;
 
 pub use apply::{apply, identity};
+pub use chain::{Chain, Rest};
 pub use check::{Fault, PlanError, check};
 pub use epitome_types as types;
-pub use journal::{Answered, Batch, Commit, Epochs, Journal, Met, News, Onward, Said, Turn};
-pub use live::{InForce, Lineage, Reconciled, epoch_of, reconcile};
-pub use nearest::nearest;
+pub use journal::{
+    Answered, Batch, Beginning, Clue, Commit, Epochs, Holder, Journal, Met, News, Onward, Said,
+    Turn,
+};
+pub use live::{
+    Claim, Evidence, Identity, InForce, Lineage, Reconciled, epoch_of, identify, is_drawn,
+    reconcile,
+};
+pub use nearest::{nearest, nearest_words};
+pub use notes::{Before, SystemBlock};
 pub use policy::{
-    Answer, Asked, Chain, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError,
-    Rest, Tracer, Underway,
+    Answer, Asked, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError, Tracer,
+    Underway,
 };
 pub use port::{
-    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Lack, Measure, Model,
-    ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob, Workspace, WorkspaceError,
+    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Lack, Measure,
+    MissedWord, Model, ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob,
+    Workspace, WorkspaceError,
 };
+pub use round::ChainRound;
 pub use size::Sizes;
 pub use strip::Stripped;
 pub use thread::{Exchange, Frozen, Pin, Thread};

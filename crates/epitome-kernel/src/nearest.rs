@@ -14,6 +14,43 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
+/// The words that are near to `wanted`, the nearest first and of equals the first, at most so many.
+/// A word of five letters may differ in two: what is offered is a hint, not what will be taken.
+pub fn nearest_words<'a>(wanted: &str, words: &[&'a str], most: usize) -> Vec<&'a str> {
+    let wanted = wanted.to_lowercase();
+    let length = wanted.chars().count();
+    let allowed = (length * 2 / 5).clamp(1, 3);
+    let letters = letters(&wanted);
+    let mut near: Vec<(usize, &str)> = words
+        .iter()
+        .filter_map(|&word| {
+            let lower = word.to_lowercase();
+            let apart = lower.chars().count().abs_diff(length);
+            let other = (self::letters(&lower) ^ letters).count_ones() as usize;
+            if begins(&wanted, &lower) {
+                return Some((apart.min(allowed), word));
+            }
+            let is_near = length >= 3 && apart <= allowed && other <= 2 * allowed;
+            let distance = is_near.then(|| distance(&wanted, &lower))?;
+            (distance <= allowed).then_some((distance, word))
+        })
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let mut offered: Vec<&str> = Vec::new();
+    for (_, word) in near {
+        let same = |known: &&str| known.to_lowercase() == word.to_lowercase();
+        if offered.len() < most && !offered.iter().any(same) {
+            offered.push(word);
+        }
+    }
+    offered
+}
+
+/// Which letters a word has, one bit for each of a class.
+fn letters(word: &str) -> u32 {
+    word.chars().fold(0, |letters, c| letters | 1 << (c as u32 % 32))
+}
+
 fn begins(wanted: &str, name: &str) -> bool {
     wanted.len() >= 3 && name.starts_with(wanted)
 }
@@ -57,6 +94,14 @@ mod tests {
     fn a_beginning_is_understood() {
         check("2f81", &["a", "2f81c07e-long-name"], Some("2f81c07e-long-name"));
         check("2f", &["2f81c07e-long-name"], None);
+    }
+
+    #[test]
+    fn near_words_are_offered() {
+        let words = ["flush", "the", "blurb", "Flurbs", "flurry"];
+        assert_eq!(nearest_words("flurb", &words, 3), ["blurb", "Flurbs", "flush"]);
+        assert_eq!(nearest_words("quokka", &words, 3), [""; 0]);
+        assert_eq!(nearest_words("", &words, 3), [""; 0]);
     }
 
     #[test]

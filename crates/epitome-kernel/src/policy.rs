@@ -1,16 +1,17 @@
-//! The port behind every decision: a chain of policies, asked hook by hook.
+//! The port behind every decision: what a policy is asked, hook by hook, and what it answers.
 //!
 //! Invariant: the first opinion wins. A policy that fails is noted and passed over, so that the
 //! next one answers, the built-in one at last (SPEC 2.9); nothing a policy does reaches the
 //! conversation but through its answers.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use epitome_types::hook::*;
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::chain::Rest;
 
 /// What a policy makes of a job: nothing, an answer, or that there is none.
 pub type Opinion<T> = Result<Option<T>, Halt>;
@@ -138,6 +139,14 @@ macro_rules! hooks {
             pub fn common(&self) -> &Common {
                 match self { $(Self::$name(job) => &job.common),+ }
             }
+
+            /// Whether another is this very job, at its place in memory.
+            pub(crate) fn is(&self, other: &Job<'_>) -> bool {
+                match (self, other) {
+                    $((Self::$name(job), Job::$name(other)) => ptr::addr_eq(*job, *other),)+
+                    _ => false,
+                }
+            }
         }
 
         $(impl $(<$life>)? Asked for $job $(<$life>)? {
@@ -207,7 +216,7 @@ hooks! {
     arrive Arrive (ArriveJob<'a>) -> Arrive;
     /// What is done about a new message.
     observe Observe (ObserveJob<'a>) -> Observe;
-    /// What a text says of goals.
+    /// What a text says of goals. What the policies say is joined.
     goals Goals (GoalsJob) -> Vec<Found>;
     /// Whether to compress now.
     trigger Trigger (TriggerJob) -> Trigger;
@@ -239,242 +248,11 @@ impl<T: Tracer + ?Sized> Tracer for Arc<T> {
     }
 }
 
-/// Policies in the order in which they are asked, and their notes on one session.
-#[derive(Clone)]
-pub struct Chain {
-    policies: Vec<Arc<dyn Policy>>,
-    notes: Arc<Mutex<Notes>>,
-    tracer: Option<Arc<dyn Tracer>>,
-}
-
-/// What came up while policies were asked.
-#[derive(Clone, Debug, Default)]
-struct Notes {
-    memos: BTreeMap<String, String>,
-    errors: Vec<PolicyError>,
-    /// The files that are wanted of events, each with its policy.
-    exports: Vec<(String, Export)>,
-    /// Who answered each hook last.
-    winners: BTreeMap<&'static str, String>,
-}
-
-impl fmt::Debug for Chain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.policies.iter().map(|policy| policy.name())).finish()
-    }
-}
-
-impl Chain {
-    /// A chain of these policies, with what each of them noted earlier, as JSON.
-    pub fn new(policies: Vec<Arc<dyn Policy>>, memos: BTreeMap<String, String>) -> Self {
-        let notes = Notes { memos, ..Notes::default() };
-        Self { policies, notes: Arc::new(Mutex::new(notes)), tracer: None }
-    }
-
-    /// The chain, watched.
-    #[must_use]
-    pub fn traced(self, tracer: Option<Arc<dyn Tracer>>) -> Self {
-        Self { tracer, ..self }
-    }
-
-    /// All of its policies, to be asked.
-    pub fn ask(&self) -> Rest<'_> {
-        Rest { chain: self, from: 0 }
-    }
-
-    /// The policies behind one of them, to be asked: none behind one that is not there.
-    pub fn ask_behind(&self, policy: &str) -> Rest<'_> {
-        let at = self.policies.iter().position(|one| one.name() == policy);
-        Rest { chain: self, from: at.map_or(self.policies.len(), |at| at + 1) }
-    }
-
-    /// What the policies noted, as JSON by policy.
-    pub fn memos(&self) -> BTreeMap<String, String> {
-        self.notes().memos.clone()
-    }
-
-    /// The policy that answered a hook last, or had a model asked for it.
-    pub fn winner(&self, hook: &str) -> Option<String> {
-        self.notes().winners.get(hook).cloned()
-    }
-
-    /// The line of a policy where one of its hooks begins, where it has lines.
-    pub fn line(&self, policy: &str, hook: &str) -> Option<u32> {
-        self.policies.iter().find(|one| one.name() == policy)?.line(hook)
-    }
-
-    /// Takes note of an error that came up beside the hooks.
-    pub fn note(&self, error: PolicyError) {
-        self.notes().errors.push(error);
-    }
-
-    /// The errors since this was last called.
-    pub fn take_errors(&self) -> Vec<PolicyError> {
-        std::mem::take(&mut self.notes().errors)
-    }
-
-    /// The files that policies wanted of events since this was last called, each with its policy.
-    pub fn take_exports(&self) -> Vec<(String, Export)> {
-        std::mem::take(&mut self.notes().exports)
-    }
-
-    fn won(&self, hook: &'static str, policy: &str) {
-        self.notes().winners.insert(hook, policy.to_owned());
-    }
-
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The policies of a chain from one on.
-#[derive(Clone, Copy, Debug)]
-pub struct Rest<'c> {
-    chain: &'c Chain,
-    from: usize,
-}
-
-impl Rest<'_> {
-    /// The first opinion, with the name of its policy.
-    ///
-    /// # Errors
-    ///
-    /// Where a policy wants a model to be asked first.
-    pub fn ask(&self, job: &Job<'_>) -> Opinion<Answer> {
-        let everybody = matches!(job, Job::Event(_));
-        for (at, policy) in self.chain.policies.iter().enumerate().skip(self.from) {
-            let rest = Rest { from: at + 1, ..*self };
-            let opinion = policy.answer(job, &rest);
-            if let Some(tracer) = &self.chain.tracer {
-                tracer.asked(job, policy.name(), &opinion);
-            }
-            match opinion {
-                Ok(Some(answer)) if !everybody => {
-                    self.chain.won(job.hook(), policy.name());
-                    return Ok(Some(answer));
-                }
-                Ok(Some(Answer::Event(Noted { export: Some(export) }))) => {
-                    self.chain.notes().exports.push((policy.name().to_owned(), export));
-                }
-                Ok(_) => {}
-                Err(Halt::Ask(ask)) => {
-                    self.chain.won(job.hook(), policy.name());
-                    return Err(Halt::Ask(ask));
-                }
-                Err(Halt::Error(error)) => self.chain.notes().errors.push(error),
-            }
-        }
-        Ok(None)
-    }
-
-    /// What a policy noted of the session that it is asked about, as JSON.
-    pub fn memo(&self, policy: &str) -> Option<String> {
-        self.chain.notes().memos.get(policy).cloned()
-    }
-
-    /// Notes something for the next time a policy is asked about the same session.
-    pub fn set_memo(&self, policy: &str, memo: String) {
-        self.chain.notes().memos.insert(policy.to_owned(), memo);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::de::value::{self, BoolDeserializer};
 
     use super::*;
-
-    /// Answers `budgets` with this warning bound, or as `how` says.
-    struct Fixed(&'static str, fn(&BudgetsJob, &Rest<'_>) -> Opinion<Budgets>);
-
-    impl Policy for Fixed {
-        fn name(&self) -> &str {
-            self.0
-        }
-
-        fn budgets(&self, job: &BudgetsJob, rest: &Rest<'_>) -> Opinion<Budgets> {
-            (self.1)(job, rest)
-        }
-    }
-
-    fn soft(soft: u64) -> Budgets {
-        Budgets { soft: Some(soft), ..Budgets::default() }
-    }
-
-    fn failing(_: &BudgetsJob, _: &Rest<'_>) -> Opinion<Budgets> {
-        let what = "line 3: no such function".to_owned();
-        Err(Halt::Error(PolicyError { policy: "broken".into(), hook: "budgets", what }))
-    }
-
-    fn check(policies: Vec<Fixed>, expected: Opinion<Budgets>, errors: &[&str]) {
-        let policies = policies.into_iter().map(|one| Arc::new(one) as Arc<dyn Policy>).collect();
-        let chain = Chain::new(policies, BTreeMap::new());
-        let job = BudgetsJob { common: Common::default() };
-        assert_eq!(chain.ask().budgets(&job), expected);
-        let found: Vec<_> = chain.take_errors().iter().map(ToString::to_string).collect();
-        assert_eq!(found, errors);
-        assert_eq!(chain.take_errors(), []);
-    }
-
-    #[test]
-    fn the_first_opinion_wins() {
-        check(vec![], Ok(None), &[]);
-        let silent = || Fixed("silent", |_, _| Ok(None));
-        let last = || Fixed("last", |_, _| Ok(Some(soft(7))));
-        check(vec![silent()], Ok(None), &[]);
-        check(vec![silent(), last()], Ok(Some(soft(7))), &[]);
-        check(vec![Fixed("first", |_, _| Ok(Some(soft(1)))), last()], Ok(Some(soft(1))), &[]);
-    }
-
-    #[test]
-    fn a_policy_may_change_what_the_rest_answers() {
-        let over = Fixed("over", |job, rest| {
-            Ok(rest.budgets(job)?.map(|other| soft(1 + other.soft.unwrap_or_default())))
-        });
-        check(vec![over, Fixed("last", |_, _| Ok(Some(soft(7))))], Ok(Some(soft(8))), &[]);
-    }
-
-    #[test]
-    fn those_behind_a_policy_are_asked_without_it() {
-        let policy = |name, soft: fn(&BudgetsJob, &Rest<'_>) -> Opinion<Budgets>| {
-            Arc::new(Fixed(name, soft)) as Arc<dyn Policy>
-        };
-        let first = policy("first", |_, _| Ok(Some(soft(1))));
-        let chain =
-            Chain::new(vec![first, policy("last", |_, _| Ok(Some(soft(2))))], BTreeMap::new());
-        let job = BudgetsJob { common: Common::default() };
-        let behind = |name| chain.ask_behind(name).budgets(&job);
-        let all = [Ok(Some(soft(2))), Ok(None), Ok(None)];
-        assert_eq!(["first", "last", "nobody"].map(behind), all);
-        assert_eq!(chain.winner("budgets").as_deref(), Some("last"));
-    }
-
-    #[test]
-    fn what_fails_is_noted_and_passed_over() {
-        let line = "broken: `budgets`: line 3: no such function";
-        let last = Fixed("last", |_, _| Ok(Some(soft(7))));
-        check(vec![Fixed("broken", failing), last], Ok(Some(soft(7))), &[line]);
-    }
-
-    #[test]
-    fn a_question_for_a_model_stops_the_chain() {
-        let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
-        let asking = Fixed("asking", |_, _| {
-            let (id, user) = ("a".to_owned(), "?".to_owned());
-            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
-        });
-        check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(Box::new(ask))), &[]);
-        assert_eq!(BudgetsJob::HOOK, "budgets");
-    }
-
-    #[test]
-    fn memos_are_kept_by_policy() {
-        let chain = Chain::new(Vec::new(), BTreeMap::from([("a".to_owned(), "{}".to_owned())]));
-        chain.ask().set_memo("b", "[1]".to_owned());
-        assert_eq!(chain.ask().memo("a").as_deref(), Some("{}"));
-        let memos = chain.memos();
-        assert_eq!(memos.keys().collect::<Vec<_>>(), ["a", "b"]);
-    }
 
     #[test]
     fn answers_are_read_by_the_name_of_their_hook() {
@@ -490,5 +268,12 @@ mod tests {
         let names: Vec<_> = HOOKS.iter().map(|hook| hook.name).collect();
         assert_eq!((names.len(), names[0], names[11]), (12, "budgets", "on_event"));
         assert!(HOOKS.iter().all(|hook| !hook.doc.is_empty() && !hook.job.fields.is_empty()));
+    }
+
+    #[test]
+    fn a_job_is_known_by_its_place() {
+        let [one, other] = [0, 0].map(|_| BudgetsJob { common: Common::default() });
+        let [one, other] = [Job::Budgets(&one), Job::Budgets(&other)];
+        assert_eq!([one.is(&one.clone()), one.is(&other)], [true, false]);
     }
 }

@@ -228,6 +228,15 @@ pub struct Excerpt {
     pub source: String,
 }
 
+/// A word that was looked for and that nothing kept holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissedWord {
+    /// The word, or the phrase in its quotes.
+    pub word: String,
+    /// The nearest words that are there, as they are written, the nearest first.
+    pub near: Vec<String>,
+}
+
 /// Keeps what was said. Everything is addressed by scope first; nothing crosses it (HOUSE 6).
 pub trait Store: Send + Sync {
     /// Keeps what left the prompt: on return it survives a crash of the process.
@@ -256,6 +265,39 @@ pub trait Store: Send + Sync {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError>;
+
+    /// The same in several scopes that the caller may read, the first one first where a store ranks
+    /// each by itself.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn search_in(
+        &self,
+        scopes: &[String],
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let (mut found, mut left) = (Vec::new(), budget);
+        for scope in scopes {
+            let some = self.search(scope, query, left, counter)?;
+            let used: u64 = some.iter().map(|one| counter.count(&one.text)).sum();
+            left = left.saturating_sub(used);
+            found.extend(some);
+        }
+        Ok(found)
+    }
+
+    /// Where a search in several scopes found nothing: the words of the query that nothing kept there
+    /// holds, each with the nearest that something does. Empty where that is not known.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn missed(&self, _scopes: &[String], _query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Why the store refused.
@@ -283,6 +325,12 @@ pub enum StoreError {
         name: String,
         /// The name that is nearest to it.
         nearest: Option<String>,
+    },
+    /// A session was to begin under the name of one that is there.
+    #[error("there is a session `{name}` already; give the new one another name")]
+    Taken {
+        /// The name.
+        name: String,
     },
     /// No snapshot has this id or name.
     #[error("no snapshot `{name}`; `epitome snapshot list` shows what there is")]
@@ -340,6 +388,13 @@ pub trait Workspace: Send + Sync {
     /// text. One that cannot be read, or is too large to be looked at, holds nothing.
     fn holds(&self, _path: &str, _piece: &str) -> bool {
         false
+    }
+
+    /// A mark of the file at a path: another one once the file is written to or replaced, and none
+    /// where there is no file. It is asked of every file that a prompt names, with every request. A
+    /// workspace that does not say takes its files to last.
+    fn stamp(&self, _path: &str) -> Option<u64> {
+        Some(0)
     }
 
     /// Puts a whole file at a path relative to the folder, in the place of any that is there: on

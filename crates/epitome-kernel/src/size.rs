@@ -6,6 +6,7 @@
 use epitome_types::{Body, Breakdown, Entry, EntryId, Part, PartId, Role, Unit};
 
 use crate::port::{Gauge, Measure};
+use crate::strip::Stripped;
 use crate::thread::Thread;
 
 /// What an inserted message takes beside its escaped text, at most: a content block of its own,
@@ -162,6 +163,19 @@ impl<'g> Sizes<'g> {
     /// The size of entries taken together, without the envelope.
     pub fn sum(&self, ids: impl IntoIterator<Item = EntryId>) -> u64 {
         ids.into_iter().map(|id| self.entry(id)).sum()
+    }
+
+    /// The same sizes where these parts and entries have left.
+    #[must_use]
+    pub fn without(mut self, gone: &Stripped) -> Self {
+        for &part in &gone.parts {
+            let share = self.share(part);
+            let entry = &mut self.entries[part.entry.index()];
+            *entry = entry.saturating_sub(share);
+            self.parts[self.starts[part.entry.index()] + part.part as usize] = 0;
+        }
+        gone.entries.iter().for_each(|id| self.entries[id.index()] = 0);
+        self
     }
 
     /// The size of a request whose messages add up to `messages`.

@@ -1,4 +1,5 @@
-//! What is left of an exchange when its tool calls and results leave and its talk stays.
+//! What is left of an exchange when its tool calls and results leave and its talk stays, and what
+//! leaves of notes that newer ones state anew.
 //!
 //! Invariant: a call and its result leave together or not at all (SPEC 2.4), no message is left
 //! with reasoning alone or at its end (hazard 7), and reasoning that stands alone leaves with all
@@ -48,11 +49,46 @@ impl Thread {
         let alone = |place: &usize| led(self.entries(), *place).is_some_and(|led| gone.all(led));
         let alone: Vec<_> = exchange.entries.clone().filter(alone).map(id).collect();
         gone.entries.extend(alone);
+        Some(gone.into())
+    }
+
+    /// What the entries before a place lose when the notes leave that a newer one states anew
+    /// (SPEC 2.16). Nothing that is pinned by hand loses any, no message is left with nothing, and
+    /// the conversation begins with the same one; two messages of the assistant do not meet.
+    pub fn restated(&self, before: usize) -> Stripped {
+        let mut gone = Gone::default();
+        let talk = |place: &usize| self.entries()[*place].role != Role::System;
+        let opening = (0..self.entries().len()).find(talk);
+        let stale: Vec<_> = self.stale().filter(|part| part.entry.index() < before).collect();
+        for parts in stale.chunk_by(|one, next| one.entry == next.entry) {
+            let Some(entry) = self.entry(parts[0].entry) else { continue };
+            let (place, pin) = (entry.id.index(), self.pinned(entry.id));
+            let held = self.holds(entry.id) || self.thinks_last(entry.id);
+            let alone = self.exchange_of(entry.id).entries.len() == 1;
+            match Rest::of(entry, parts) {
+                _ if held => {}
+                Rest::Talk => gone.parts.extend(parts),
+                Rest::Nothing if alone && pin.is_none() && Some(place) != opening => {
+                    let is_model = |place: usize| self.entries()[place].role == Role::Assistant;
+                    let stays = |place: &usize| talk(place) && !gone.has(id(*place));
+                    let last = (0..place).rev().find(stays);
+                    let next = (place + 1..self.entries().len()).find(talk);
+                    let meet = last.is_some_and(is_model) && next.is_some_and(is_model);
+                    if entry.role != Role::User || !meet {
+                        gone.entries.insert(entry.id);
+                    }
+                }
+                Rest::Nothing | Rest::Reasoning => {}
+            }
+        }
+        gone.into()
+    }
+}
+
+impl From<Gone> for Stripped {
+    fn from(gone: Gone) -> Self {
         let Gone { parts, entries } = gone;
-        Some(Stripped {
-            parts: parts.into_iter().collect(),
-            entries: entries.into_iter().collect(),
-        })
+        Self { parts: parts.into_iter().collect(), entries: entries.into_iter().collect() }
     }
 }
 

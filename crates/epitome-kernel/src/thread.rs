@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use epitome_types::{Body, Call, Entry, EntryId, Part, PartId, Role, Speaker};
 
+use crate::notes::{Before, Notes, SystemBlock};
+
 /// Why an entry cannot leave the prompt; where there are several reasons, the last of these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pin {
@@ -16,12 +18,16 @@ pub enum Pin {
     Partner,
     /// It is the newest message of a conversation in which nobody in the user role wrote a text.
     Newest,
+    /// It holds the newest note of a client on something (SPEC 2.16).
+    State,
     /// A call in it has no result yet.
     Pending,
     /// It is the last text in the user role, written by the harness after the person's last one.
     Note,
     /// It holds the last text that a person typed.
     Typed,
+    /// It holds what its provider made of the conversation before it (hazard 25).
+    Compacted,
     /// Somebody pinned it.
     ByHand,
     /// It is a system prompt.
@@ -65,6 +71,8 @@ pub struct Thread {
     latest_thinking: Option<EntryId>,
     /// The call that each result answers.
     answers: BTreeMap<PartId, PartId>,
+    /// What the notes of clients state, the newest of each subject and those older than it.
+    notes: Notes,
     /// How many entries stand before the first of these, where they are the end of a conversation.
     before: u32,
 }
@@ -72,7 +80,13 @@ pub struct Thread {
 impl Thread {
     /// Reads a conversation. Entries are numbered by their place; `by_hand` names the entries
     /// that somebody pinned.
-    pub fn new(mut entries: Vec<Entry>, by_hand: &[EntryId]) -> Self {
+    pub fn new(entries: Vec<Entry>, by_hand: &[EntryId]) -> Self {
+        Self::behind(entries, by_hand, Before::default())
+    }
+
+    /// The same of the end of a conversation in which others stand before these. They go by their
+    /// places there where people read of them; their ids count from the first of them.
+    pub fn behind(mut entries: Vec<Entry>, by_hand: &[EntryId], before: Before) -> Self {
         for (place, entry) in entries.iter_mut().enumerate() {
             entry.id = EntryId(place as u32);
         }
@@ -85,6 +99,7 @@ impl Thread {
         let typed = entries.iter().rfind(|entry| is_typed(entry)).map(|entry| entry.id);
         let mut thread = Self {
             latest_thinking: latest_thinking(&entries),
+            notes: Notes::of(&entries, before.block),
             pins: vec![None; entries.len()],
             entries,
             originals: BTreeMap::new(),
@@ -92,17 +107,10 @@ impl Thread {
             exchange_of,
             typed,
             answers: links.answers,
-            before: 0,
+            before: before.entries as u32,
         };
         thread.pin_all(by_hand, &links.pending);
         thread
-    }
-
-    /// The same entries as the end of a conversation in which so many stand before them. They go by
-    /// their places there where people read of them; their ids count from the first of them.
-    #[must_use]
-    pub fn behind(self, entries: usize) -> Self {
-        Self { before: entries as u32, ..self }
     }
 
     /// The same thread, of which these entries were said in other words: something of them was made
@@ -113,12 +121,18 @@ impl Thread {
     }
 
     fn pin_all(&mut self, by_hand: &[EntryId], pending: &[usize]) {
-        let systems: Vec<_> = self.of_role(Role::System).collect();
+        let is_prompt = |at: &usize| !self.notes.entries.contains(&EntryId(*at as u32));
+        let systems = self.places(|entry| entry.role == Role::System).filter(is_prompt);
+        let systems: Vec<_> = systems.collect();
+        let states: Vec<_> = self.notes.kept.iter().map(|part| part.entry.index()).collect();
         let note = self.entries.iter().rposition(is_note);
         let newest = self.entries.iter().rposition(|entry| entry.role != Role::System);
         let typed = self.typed.map(EntryId::index);
+        let compacted: Vec<_> = self.places(is_compacted).collect();
         systems.into_iter().for_each(|at| self.pin(at, Pin::System));
+        compacted.into_iter().for_each(|at| self.pin(at, Pin::Compacted));
         by_hand.iter().for_each(|id| self.pin(id.index(), Pin::ByHand));
+        states.into_iter().for_each(|at| self.pin(at, Pin::State));
         pending.iter().for_each(|&at| self.pin(at, Pin::Pending));
         typed.into_iter().for_each(|at| self.pin(at, Pin::Typed));
         note.filter(|&at| typed.is_none_or(|typed| at > typed))
@@ -134,9 +148,9 @@ impl Thread {
         }
     }
 
-    fn of_role(&self, role: Role) -> impl Iterator<Item = usize> {
+    fn places(&self, is_one: impl Fn(&Entry) -> bool) -> impl Iterator<Item = usize> {
         let places = self.entries.iter().enumerate();
-        places.filter(move |(_, entry)| entry.role == role).map(|(place, _)| place)
+        places.filter(move |(_, entry)| is_one(entry)).map(|(place, _)| place)
     }
 
     fn pin(&mut self, place: usize, pin: Pin) {
@@ -188,6 +202,11 @@ impl Thread {
         self.pins.get(id.index()).copied().flatten()
     }
 
+    /// Whether no word of an entry leaves: it is a system prompt, or somebody pinned it.
+    pub(crate) fn holds(&self, id: EntryId) -> bool {
+        matches!(self.pinned(id), Some(Pin::System | Pin::ByHand))
+    }
+
     /// The entry with the last text that a person typed.
     pub fn typed(&self) -> Option<EntryId> {
         self.typed
@@ -200,6 +219,33 @@ impl Thread {
         (Some(note) > self.typed).then_some(note)
     }
 
+    /// Whether a part states what a newer one states anew.
+    pub fn is_stale(&self, id: PartId) -> bool {
+        self.notes.stale.contains(&id)
+    }
+
+    /// The parts that state what a newer one states anew, in order.
+    pub fn stale(&self) -> impl Iterator<Item = PartId> {
+        self.notes.stale.iter().copied()
+    }
+
+    /// What all notes are about, whether anything of them stays or not.
+    pub fn subjects(&self) -> impl Iterator<Item = &str> {
+        self.notes.subjects.iter().map(|subject| &**subject)
+    }
+
+    /// How much of the first block of system messages there is, once these entries were said.
+    pub fn block(&self) -> SystemBlock {
+        self.notes.block
+    }
+
+    /// What the newest notes of an exchange are about that stay whole.
+    pub fn stated(&self, exchange: &Exchange) -> impl Iterator<Item = &str> {
+        let of = |place: usize| PartId { entry: EntryId(place as u32), part: 0 };
+        let kept = self.notes.kept.range(of(exchange.entries.start)..of(exchange.entries.end));
+        kept.filter_map(|id| Some(&*self.part(*id)?.note.as_ref()?.subject))
+    }
+
     /// Why a part of this thread cannot be rewritten, where it cannot.
     pub fn frozen(&self, id: PartId) -> Option<Frozen> {
         let part = self.part(id)?;
@@ -210,6 +256,7 @@ impl Thread {
             (_, Body::Thinking(_)) => Some(Frozen::Thinking),
             _ if self.latest_thinking == Some(id.entry) => Some(Frozen::Thinking),
             (Some(pin @ (Pin::Typed | Pin::Note)), _) if whole => Some(Frozen::Pinned(pin)),
+            _ if self.notes.kept.contains(&id) => Some(Frozen::Pinned(Pin::State)),
             (_, Body::Text(_)) => None,
             (_, Body::Result(result)) if !result.text.is_empty() => None,
             _ => Some(Frozen::NotText),
@@ -282,6 +329,13 @@ impl Thread {
             _ => format!("{id} tool results"),
         }
     }
+}
+
+/// Whether an entry holds what its provider compacted: the model is shown that, and nothing of what
+/// stands before it.
+fn is_compacted(entry: &Entry) -> bool {
+    let is_it = |part: &Part| matches!(&part.body, Body::Opaque(block) if block.kind.starts_with("compaction"));
+    entry.parts.iter().any(is_it)
 }
 
 fn is_own_text(part: &Part) -> bool {

@@ -76,6 +76,24 @@ impl View<'_> {
         items.into_iter()
     }
 
+    /// Takes the reasoning out of an entry that stays. One that is nothing else leaves whole.
+    pub(crate) fn unthink(&mut self, id: EntryId) {
+        let Some(entry) = self.thread.entry(id) else { return };
+        let thoughts: Vec<_> = entry.thoughts().collect();
+        if !thoughts.is_empty() && thoughts.len() == entry.parts.len() {
+            self.kept[id.index()] = false;
+        } else if self.kept[id.index()] {
+            self.stripped.extend(thoughts);
+        }
+    }
+
+    /// Takes the reasoning out of all that stands from a place on: it is void there
+    /// ([`crate::Lineage::void_from`]).
+    pub fn unthink_from(&mut self, place: usize) {
+        let ids = self.thread.entries().iter().skip(place).map(|entry| entry.id);
+        ids.collect::<Vec<_>>().into_iter().for_each(|id| self.unthink(id));
+    }
+
     /// Whether an entry of the thread is still there.
     pub fn keeps(&self, id: EntryId) -> bool {
         self.kept.get(id.index()).copied().unwrap_or(false)
@@ -134,6 +152,7 @@ impl View<'_> {
                     speaker: Speaker::Harness,
                     within: None,
                     known_as: None,
+                    note: None,
                 }],
                 bytes: u32::try_from(inserted.text.len()).unwrap_or(u32::MAX),
                 at: None,

@@ -3,7 +3,7 @@
 //! Invariant: the rule is one for all: what a prompt shares with the one before it, by whole
 //! messages, is read; the rest is written, since a client marks its newest message every turn.
 
-use epitome::CachePrices;
+use epitome::{CachePrices, UnaidedPrompt};
 use serde::Serialize;
 
 /// The tokens of many prompts, by what the cache makes of them.
@@ -21,6 +21,19 @@ impl Traffic {
         let shared = shared.min(tokens);
         self.read += shared;
         self.written += tokens - shared;
+    }
+
+    /// Adds what a client would have sent without us.
+    pub fn unaided(&mut self, prompt: UnaidedPrompt) {
+        if let Some([tokens, shared]) = prompt.compaction {
+            self.prompt(tokens, shared);
+        }
+        self.prompt(prompt.tokens, prompt.shared);
+    }
+
+    /// How many there are.
+    pub fn tokens(&self) -> u64 {
+        self.read + self.written
     }
 
     /// What they cost, in tokens that are not cached.

@@ -3,10 +3,10 @@
 //! Invariant: plain data; the keys are those that the command line promises.
 
 use epitome::types::{Happened, MustKeep};
-use epitome::{CachePrices, Format};
+use epitome::{CachePrices, Format, Price, Quote, UnaidedPrompt};
 use serde::{Serialize, Serializer};
 
-use crate::{Quote, Traffic, Turn};
+use crate::{Traffic, Turn};
 
 /// The last line of `replay --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,12 +58,16 @@ pub struct Figures {
     pub prefix_kept: f64,
     /// What the prompts cost, in tokens that are not cached, as the profile takes caching to cost.
     pub cache_cost: f64,
-    /// What the requests as they came would have cost.
+    /// What the client would have paid without compression, as far as its prompts could have been
+    /// sent: it makes them smaller by itself where they reach its threshold.
     pub cache_cost_uncompressed: f64,
     /// The tokens behind `cache_cost`.
     pub traffic: Traffic,
     /// The tokens behind `cache_cost_uncompressed`.
     pub traffic_uncompressed: Traffic,
+    /// Calls of models that wrote summaries; what they cost is part of `cache_cost` and of what was
+    /// sent.
+    pub own_calls: u64,
     /// What would have been paid.
     pub money: Money,
     /// Tool results that left for the store before they were first sent.
@@ -93,25 +97,37 @@ pub struct Tally {
     pub tokens: u64,
 }
 
-/// What prompts cost at a model's prices, replies not counted.
+/// What prompts cost at a model's prices, replies not counted; nothing is said of a model whose price
+/// is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Money {
-    /// US dollars for the requests as they came.
-    pub raw: f64,
+    /// US dollars for what the client would have sent without compression.
+    pub raw: Option<f64>,
     /// US dollars for the prompts as they were sent.
-    pub sent: f64,
+    pub sent: Option<f64>,
     /// What is left of the one after the other.
-    pub saved: f64,
-    /// The entry of the price table that was used; none where the model is unknown and the
-    /// table's default was taken.
+    pub saved: Option<f64>,
+    /// The entry of the price table that was used; none where the model is unpriced, or a table of
+    /// the user's own has a default price.
     pub priced_as: Option<String>,
 }
 
 impl Money {
-    pub(crate) fn of(quote: Quote<'_>, raw: Traffic, sent: Traffic) -> Self {
-        let priced_as = quote.entry.map(str::to_owned);
-        let [raw, sent] = [raw, sent].map(|traffic| quote.price.of(traffic));
-        Self { raw, sent, saved: raw - sent, priced_as }
+    /// Nothing as yet, at a price.
+    fn at(quote: Option<Quote<'_>>) -> Self {
+        let nothing = quote.map(|_| 0.0);
+        let priced_as = quote.and_then(|quote| quote.entry).map(str::to_owned);
+        Self { raw: nothing, sent: nothing, saved: nothing, priced_as }
+    }
+
+    /// Adds a prompt, and what would have been sent without us.
+    fn add(&mut self, price: Price, raw: Traffic, sent: Traffic) {
+        let dollars = |traffic: Traffic| price.of(traffic.tokens(), traffic.cost(price.cache));
+        let (raw, sent) = (dollars(raw), dollars(sent));
+        let plus = |sum: &mut Option<f64>, more: f64| *sum = sum.map(|sum| sum + more);
+        plus(&mut self.raw, raw);
+        plus(&mut self.sent, sent);
+        plus(&mut self.saved, raw - sent);
     }
 }
 
@@ -134,7 +150,7 @@ impl Figures {
     }
 
     /// The figures before the first request.
-    pub(crate) fn new(format: Format, model: Option<&str>) -> Self {
+    pub(crate) fn new(format: Format, model: Option<&str>, quote: Option<Quote<'_>>) -> Self {
         Self {
             session: String::new(),
             title: String::new(),
@@ -155,7 +171,8 @@ impl Figures {
             cache_cost_uncompressed: 0.0,
             traffic: Traffic::default(),
             traffic_uncompressed: Traffic::default(),
-            money: Money::default(),
+            own_calls: 0,
+            money: Money::at(quote),
             offloaded: Tally::default(),
             digested: Tally::default(),
             must_keep: MustKeep::default(),
@@ -189,12 +206,36 @@ impl Figures {
         }
     }
 
+    /// Adds a prompt of so many tokens that shares so many with the one before it, and what would
+    /// have been sent without us.
+    pub(crate) fn add_prompt(
+        &mut self,
+        [tokens, shared]: [u64; 2],
+        unaided: UnaidedPrompt,
+        price: Option<Price>,
+    ) {
+        let (mut raw, mut sent) = (Traffic::default(), Traffic::default());
+        sent.prompt(tokens, shared);
+        raw.unaided(unaided);
+        self.traffic.add(sent);
+        self.traffic_uncompressed.add(raw);
+        if let Some(price) = price {
+            self.money.add(price, raw, sent);
+        }
+    }
+
+    /// Adds own calls of models that cost so much, in tokens that are not cached and in dollars.
+    pub(crate) fn add_calls(&mut self, calls: u64, tokens: f64, dollars: f64) {
+        self.own_calls += calls;
+        self.cache_cost += tokens;
+        self.money.sent = self.money.sent.map(|sent| sent + dollars);
+        self.money.saved = self.money.saved.map(|saved| saved - dollars);
+    }
+
     /// Works out the costs.
-    pub(crate) fn price(&mut self, cache: CachePrices, quote: Quote<'_>) {
-        let (raw, sent) = (self.traffic_uncompressed, self.traffic);
-        self.cache_cost = sent.cost(cache);
-        self.cache_cost_uncompressed = raw.cost(cache);
-        self.money = Money::of(quote, raw, sent);
+    pub(crate) fn cost(&mut self, cache: CachePrices) {
+        self.cache_cost = self.traffic.cost(cache);
+        self.cache_cost_uncompressed = self.traffic_uncompressed.cost(cache);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a request's own bytes stay as they are; only recordings are converted.
 
-use epitome::{Document, Error, Format, WireError, detect, transcribe};
+use epitome::{Document, Error, Format, TornLine, WireError, detect, transcribe, untorn};
 
 /// A recorded conversation.
 #[derive(Clone, Debug)]
@@ -10,6 +10,7 @@ pub struct Recording {
     request: Vec<u8>,
     from: Format,
     format: Format,
+    torn: Option<TornLine>,
 }
 
 impl Recording {
@@ -20,14 +21,15 @@ impl Recording {
     ///
     /// When it cannot be read (the error names the place), or a request was to be converted.
     pub fn read(bytes: &[u8], from: Option<Format>, to: Option<Format>) -> Result<Self, Error> {
-        let from = from.map_or_else(|| detect(bytes), Ok)?;
+        let (whole, torn) = untorn(bytes);
+        let from = from.map_or_else(|| detect(whole), Ok)?;
         let format = to.unwrap_or(from.nearest());
         let request = match from.is_recording() {
-            true => transcribe(bytes, from, format)?.request,
+            true => transcribe(whole, from, format)?.request,
             false if format == from => bytes.to_vec(),
             false => return Err(Error::Conversion { from, to: format }),
         };
-        let recording = Self { request, from, format };
+        let recording = Self { request, from, format, torn };
         recording.document()?;
         Ok(recording)
     }
@@ -35,6 +37,11 @@ impl Recording {
     /// The format it was read from: which client it is of.
     pub fn from(&self) -> Format {
         self.from
+    }
+
+    /// Its last line, where that is not whole and was left out.
+    pub fn torn(&self) -> Option<TornLine> {
+        self.torn
     }
 
     /// The format of its requests.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use epitome::types::Breakdown;
 use epitome::{
-    Archive, Counter, Document, Error, Gauge, Session, Sizes, Store, Unit, scan, scope,
-    tool_format, tools,
+    Archive, Counter, Document, Error, Gauge, ModelCalls, OwnCompaction, Price, Session, Sizes,
+    Store, UnaidedClient, Unit, scan, tool_format, tools,
 };
 
 use crate::facts::must_keep;
@@ -54,11 +54,18 @@ pub struct Replay<'a, S> {
     last: Option<Sent>,
     /// Tokens of the request behind the last prompt, and how many entries it held.
     last_raw: (u64, usize),
+    /// Where the client would have made its prompts smaller by itself, what it would have sent, and
+    /// what prompts cost.
+    own: OwnCompaction,
+    unaided: UnaidedClient,
+    price: Option<Price>,
+    /// The calls of models before the first request.
+    called: Vec<ModelCalls>,
     figures: Figures,
 }
 
 impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
-    /// A replay into a store, as the session of this name or as the one that its history leads to.
+    /// A replay into a store, as the session of this name or as the recording's own.
     ///
     /// # Errors
     ///
@@ -82,7 +89,14 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         }));
         let lead = document.entries().len()
             - scan(recording.request(), recording.format())?.messages.len();
-        let figures = Figures::new(recording.from(), setup.model_for(document.model()));
+        let model = setup.model_for(document.model());
+        let quote = setup.prices.of(model);
+        let figures = Figures::new(recording.from(), model, quote);
+        let own = setup.unaided(&document, recording.from().name());
+        let (unaided, price) = (UnaidedClient::default(), quote.map(|quote| quote.price));
+        // A recording is a client of its own: played again it goes on, and no other one is it.
+        let drawn = format!("session-{}", &blake3::hash(recording.request()).to_hex()[..8]);
+        let session = Some(session.unwrap_or(&drawn));
         let session = setup.builder(recording.format()).session(store.clone(), session);
         let turns = document.turns();
         let (last, last_raw) = (None, (0, 0));
@@ -98,6 +112,10 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             counter,
             last,
             last_raw,
+            own,
+            unaided,
+            price,
+            called: setup.profile.own_calls(),
             figures,
         })
     }
@@ -154,8 +172,11 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// When the store cannot be read.
     pub fn finish(mut self) -> Result<Figures, Error> {
         let profile = &self.setup.profile;
-        let model = self.setup.model_for(self.document.model());
-        self.figures.price(profile.cache_prices(), self.setup.prices.of(model));
+        self.figures.cost(profile.cache_rule());
+        for call in profile.own_calls_since(&self.called) {
+            let (tokens, dollars) = profile.cost_of(&call);
+            self.figures.add_calls(call.sum.calls, tokens, dollars.unwrap_or_default());
+        }
         let Some(last) = &self.last else { return Ok(self.figures) };
         let info = self.session.info()?;
         (self.figures.session, self.figures.title) = (info.name, info.title);
@@ -164,7 +185,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             &self.document.entries()[..self.last_raw.1],
             prompt.entries(),
             &*self.store,
-            &scope(profile.name()),
+            &self.setup.scope(),
             &*self.counter,
         )?;
         Ok(self.figures)
@@ -199,8 +220,8 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             Some(last) => (self.shared(&prompt, last)?, prompt.kept(last)),
             None => (0, 1.0),
         };
-        self.figures.traffic.prompt(tokens, shared);
-        self.figures.traffic_uncompressed.prompt(raw, self.last_raw.0);
+        let unaided = self.unaided.ask(raw, self.own);
+        self.figures.add_prompt([tokens, shared], unaided, self.price);
         let hash = format!("b3:{}", blake3::hash(&prompt.bytes));
         (self.last, self.last_raw) = (Some(prompt), (raw, entries));
         Ok(Turn {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::Memory;
 use epitome::types::MustKeep;
+use epitome::{Memory, TornLine};
 use serde::Serialize;
 
 use crate::find::{Candidates, Skipped};
@@ -60,6 +60,8 @@ pub struct Scan {
     pub sessions: Vec<Scanned>,
     /// Files that no reader knows, or that hold no request.
     pub skipped: Vec<Skipped>,
+    /// Recordings whose last line is not whole, which are read up to there.
+    pub torn: Vec<Skipped>,
     /// Recordings that could be read and not be played to their end: a fault of this program.
     pub failed: Vec<Skipped>,
     /// All sessions together.
@@ -111,7 +113,7 @@ pub struct Totals {
     pub money_sent: f64,
     /// What is left of the one after the other.
     pub money_saved: f64,
-    /// Sessions whose model no price is known of.
+    /// Sessions whose model no price is known of; they are in none of these sums.
     pub unpriced: usize,
     /// Tool results that left for the store before they were first sent.
     pub offloaded: Tally,
@@ -158,6 +160,7 @@ pub fn scan(
         config: setup.profile.config(),
         sessions: Vec::new(),
         skipped: Vec::new(),
+        torn: Vec::new(),
         failed: Vec::new(),
         totals: Totals::default(),
         worst: Worst::default(),
@@ -165,7 +168,9 @@ pub fn scan(
     for (file, outcome) in files.iter().zip(outcomes(&files, setup, options, &progress)) {
         let file = file.clone();
         match outcome {
-            Outcome::Replayed(figures) => {
+            Outcome::Replayed(figures, torn) => {
+                let reason = torn.map(|torn| torn.to_string());
+                scan.torn.extend(reason.map(|reason| Skipped { file: file.clone(), reason }));
                 scan.totals.add(&figures);
                 scan.sessions.push(Scanned { file, figures: *figures });
             }
@@ -180,7 +185,7 @@ pub fn scan(
 
 /// What became of one file.
 enum Outcome {
-    Replayed(Box<Figures>),
+    Replayed(Box<Figures>, Option<TornLine>),
     Skipped(String),
     Failed(String),
 }
@@ -204,7 +209,7 @@ fn outcomes(
             let file = &*files[place];
             let outcome = replayed(file, setup, options.max_input);
             let tokens = match &outcome {
-                Outcome::Replayed(figures) => figures.tokens_raw,
+                Outcome::Replayed(figures, _) => figures.tokens_raw,
                 Outcome::Skipped(_) | Outcome::Failed(_) => 0,
             };
             outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
@@ -230,6 +235,7 @@ fn replayed(file: &Path, setup: &Setup, max_input: u64) -> Outcome {
         Err(error) => return Outcome::Skipped(error.to_string()),
     };
     drop(bytes);
+    let torn = recording.torn();
     let replay = match Replay::new(&recording, setup, Arc::new(Memory::new()), None) {
         Ok(replay) if replay.turns() == 0 => {
             return Outcome::Skipped("holds no request: nobody asks for a reply".to_owned());
@@ -238,7 +244,7 @@ fn replayed(file: &Path, setup: &Setup, max_input: u64) -> Outcome {
         Err(error) => return Outcome::Skipped(error.to_string()),
     };
     match played(replay) {
-        Ok(figures) => Outcome::Replayed(Box::new(figures)),
+        Ok(figures) => Outcome::Replayed(Box::new(figures), torn),
         Err(error) => Outcome::Failed(error.to_string()),
     }
 }
@@ -262,10 +268,10 @@ impl Totals {
         self.cache_cost_uncompressed += figures.cache_cost_uncompressed;
         self.traffic.add(figures.traffic);
         self.traffic_uncompressed.add(figures.traffic_uncompressed);
-        self.money_raw += figures.money.raw;
-        self.money_sent += figures.money.sent;
-        self.money_saved += figures.money.saved;
-        self.unpriced += usize::from(figures.money.priced_as.is_none());
+        self.money_raw += figures.money.raw.unwrap_or_default();
+        self.money_sent += figures.money.sent.unwrap_or_default();
+        self.money_saved += figures.money.saved.unwrap_or_default();
+        self.unpriced += usize::from(figures.money.saved.is_none());
         self.offloaded.add(figures.offloaded);
         self.digested.add(figures.digested);
         self.lost += lost(&figures.must_keep);

@@ -5,11 +5,9 @@
 use std::sync::Arc;
 
 use epitome::{
-    Builder, Cached, Clock, Compressor, Counter, Document, Format, Profile, Style, Target, Tracer,
-    Window, for_model,
+    Builder, Cached, Clock, Compressor, Counter, Document, Format, OwnCompaction, Prices, Profile,
+    ScopeOwner, Style, Target, Tracer, Window, for_model, scope,
 };
-
-use crate::Prices;
 
 /// Counts where neither the setup nor the recording names a model.
 const VOCABULARY: &str = "o200k_base";
@@ -38,6 +36,8 @@ pub struct Setup {
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Whether files of policies that change meanwhile are taken up.
     pub watched: bool,
+    /// Whose conversation it is, where that is not this machine's alone.
+    pub owner: Option<ScopeOwner>,
 }
 
 impl Setup {
@@ -49,6 +49,19 @@ impl Setup {
     /// The counter of the session that [`Setup::builder`] makes.
     pub(crate) fn counter(&self, recorded: Option<&str>) -> Arc<dyn Counter> {
         Arc::new(Cached::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
+    }
+
+    /// Where the client of a recording would have made its prompts smaller by itself.
+    pub(crate) fn unaided(&self, recorded: &Document<'_>, client: &str) -> OwnCompaction {
+        let model = self.model_for(recorded.model());
+        let window = self.profile.window_of_model(model, recorded.format());
+        OwnCompaction::of(Some(client), window)
+    }
+
+    /// The scope that a conversation is recorded in.
+    pub(crate) fn scope(&self) -> String {
+        let profile = self.profile.name();
+        self.owner.as_ref().map_or_else(|| scope(profile), |owner| owner.scope(profile))
     }
 
     /// The limit of prompts like this one, in tokens.
@@ -69,6 +82,7 @@ impl Setup {
             clock,
             tracer,
             watched,
+            owner,
         } = self;
         let mut builder = Compressor::builder()
             .profile(profile.clone())
@@ -86,6 +100,9 @@ impl Setup {
         }
         if let Some(clock) = clock.clone() {
             builder = builder.clock(move || clock());
+        }
+        if let Some(owner) = owner {
+            builder = builder.owner(owner.clone());
         }
         if *watched {
             builder = builder.watch();

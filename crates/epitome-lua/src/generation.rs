@@ -63,6 +63,7 @@ impl Generation {
             counter: Arc::clone(counter),
             files: Arc::new(files),
             patterns: Patterns::default(),
+            said: AtomicU32::new(0),
         });
         let mut generation = Self {
             engine,
@@ -136,6 +137,7 @@ impl Generation {
             counter: Arc::clone(&self.host.counter),
             files: Arc::new(self.host.files.unsealed()),
             patterns: Patterns::default(),
+            said: AtomicU32::new(0),
         });
         let mut vm = Vm::new(&host).map_err(|error| said(&error))?;
         let (limits, dog) = (self.engine.limits(), self.engine.dog());

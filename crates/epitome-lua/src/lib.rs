@@ -5,6 +5,7 @@
 //! Used by the facade, which finds policies and puts them into chains.
 
 mod api;
+mod authored;
 mod declared;
 mod describe;
 mod engine;

@@ -1,12 +1,16 @@
 //! Which folders of policies the user trusts.
 //!
-//! Invariant: a folder is trusted for what is in it, by its hash, unless the user made it. The
-//! record stands among the user's own data, readable for nobody else, and never in the folder.
+//! Invariant: a folder is trusted for what is in it and for what its links lead to, by its hash,
+//! unless the user made it; then it is trusted for what the user wrote into it. The record stands
+//! among the user's own data, readable for nobody else, and never in the folder.
 //! Called by hosts before they load what a repository brought.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::{Path, PathBuf};
+
+use crate::authored;
 
 /// The most that a trusted folder may hold, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -22,6 +26,8 @@ pub enum Standing {
     Changed,
     /// It is what was trusted.
     Trusted,
+    /// The user made it, and what it holds now may have come from elsewhere.
+    Pulled,
     /// The user made it.
     Own,
 }
@@ -42,6 +48,13 @@ pub struct Trust {
 /// What stands in the place of a hash for folders of the user's own.
 const OWN: &str = "own";
 
+/// The contents that the user wrote into such folders, beside the record: one line for each, the
+/// hash and the folder's path.
+const AUTHORED: &str = "authored";
+
+/// The most contents that are remembered of one folder; the oldest go first.
+const MOST_CONTENTS: usize = 4096;
+
 impl Trust {
     /// The record in this file, which need not be there yet.
     pub fn at(file: impl Into<PathBuf>) -> Self {
@@ -57,7 +70,7 @@ impl Trust {
         let path = canonical(folder)?;
         Ok(match self.recorded()?.into_iter().find(|(known, _)| *known == path) {
             None => Standing::Unknown,
-            Some((_, hash)) if hash == OWN => Standing::Own,
+            Some((_, hash)) if hash == OWN => self.authored(&path)?,
             Some((_, hash)) if hash == folder_hash(folder)? => Standing::Trusted,
             Some(_) => Standing::Changed,
         })
@@ -83,13 +96,50 @@ impl Trust {
         Ok(hash)
     }
 
-    /// Records a folder as the user's own: whatever it will hold may run.
+    /// Records a folder as the user's own: what it holds now may run, and whatever the user writes
+    /// into it. Where it lies in a repository, what may have come from elsewhere is asked about.
     ///
     /// # Errors
     ///
-    /// When there is no such folder or the record cannot be written.
+    /// When the folder cannot be read or the record cannot be written.
     pub fn own(&self, folder: &Path) -> Result<()> {
+        let path = canonical(folder)?;
+        let (known, all) = (self.contents(&path)?, authored::all(Path::new(&path))?);
+        self.remember(&path, all.difference(&known.into_iter().collect()))?;
         self.record(folder, OWN)
+    }
+
+    /// How a folder of the user's own stands. What the user wrote is remembered, so that it is the
+    /// user's once it is committed, too.
+    fn authored(&self, path: &str) -> Result<Standing> {
+        let looked = authored::look(Path::new(path))?;
+        let known: BTreeSet<_> = self.contents(path)?.into_iter().collect();
+        if !looked.doubted.is_subset(&known) {
+            return Ok(Standing::Pulled);
+        }
+        // A record that cannot be written asks once more at worst.
+        drop(self.remember(path, looked.written.difference(&known)));
+        Ok(Standing::Own)
+    }
+
+    /// The contents that are remembered of a folder, oldest first.
+    fn contents(&self, path: &str) -> Result<Vec<String>> {
+        let lines = lines(&self.file.with_file_name(AUTHORED))?;
+        Ok(lines.into_iter().filter(|(of, _)| of == path).map(|(_, hash)| hash).collect())
+    }
+
+    /// Remembers more of them.
+    fn remember<'h>(&self, path: &str, new: impl Iterator<Item = &'h String>) -> Result<()> {
+        let new: Vec<_> = new.map(|hash| (path.to_owned(), hash.clone())).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let file = self.file.with_file_name(AUTHORED);
+        let (mine, mut all): (Vec<_>, Vec<_>) =
+            lines(&file)?.into_iter().partition(|(of, _)| of == path);
+        let mine: Vec<_> = mine.into_iter().chain(new).collect();
+        all.extend_from_slice(&mine[mine.len().saturating_sub(MOST_CONTENTS)..]);
+        replace(&file, &text(&all))
     }
 
     fn record(&self, folder: &Path, hash: &str) -> Result<()> {
@@ -98,39 +148,49 @@ impl Trust {
         lines.retain(|(known, _)| *known != path);
         lines.push((path, hash.to_owned()));
         lines.sort();
-        let text: String = lines.iter().map(|(path, hash)| format!("{hash}\t{path}\n")).collect();
-        replace(&self.file, &text)
+        replace(&self.file, &text(&lines))
     }
 
     /// Paths and hashes.
     fn recorded(&self) -> Result<Vec<(String, String)>> {
-        let mut text = String::new();
-        match OpenOptions::new().read(true).open(&self.file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            file => file?.read_to_string(&mut text)?,
-        };
-        let line = |line: &str| {
-            let (hash, path) = line.split_once('\t')?;
-            Some((path.to_owned(), hash.to_owned()))
-        };
-        Ok(text.lines().filter_map(line).collect())
+        lines(&self.file)
     }
 }
 
+/// The paths and hashes of a file.
+fn lines(file: &Path) -> Result<Vec<(String, String)>> {
+    let mut text = String::new();
+    match OpenOptions::new().read(true).open(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?.read_to_string(&mut text)?,
+    };
+    let line = |line: &str| {
+        let (hash, path) = line.split_once('\t')?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    Ok(text.lines().filter_map(line).collect())
+}
+
+/// The same as text.
+fn text(lines: &[(String, String)]) -> String {
+    lines.iter().map(|(path, hash)| format!("{hash}\t{path}\n")).collect()
+}
+
 /// The hash of all files in a folder, by path and content: `b3:` and hexadecimal digits. Of a link
-/// it covers where it leads, not what is there.
+/// it covers where it leads, and what is there where that is outside of the folder.
 ///
 /// # Errors
 ///
 /// When something cannot be read, or is too much to be a folder of policies.
 pub fn folder_hash(folder: &Path) -> Result<String> {
     let mut files = Vec::new();
-    collect(folder, "", &mut files)?;
+    let top = folder.canonicalize()?;
+    collect(&top, "", &mut vec![top.clone()], &mut files)?;
     files.sort();
     let mut hasher = blake3::Hasher::new();
     let mut left = MOST_BYTES;
     for (name, path) in files {
-        let content = content(&path, &mut left)?;
+        let content = content(&top, &path, &mut left)?;
         for piece in [name.as_bytes(), &content] {
             hasher.update(&(piece.len() as u64).to_le_bytes());
             hasher.update(piece);
@@ -139,34 +199,64 @@ pub fn folder_hash(folder: &Path) -> Result<String> {
     Ok(format!("b3:{}", hasher.finalize().to_hex()))
 }
 
-fn collect(folder: &Path, below: &str, files: &mut Vec<(String, PathBuf)>) -> Result<()> {
+/// The files of a folder; `way` are the folders that led here, the first of which is trusted.
+fn collect(
+    folder: &Path,
+    below: &str,
+    way: &mut Vec<PathBuf>,
+    files: &mut Vec<(String, PathBuf)>,
+) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            collect(&entry.path(), &format!("{name}/"), files)?;
-        } else {
-            files.push((name, entry.path()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), way, files)?;
+            continue;
         }
+        files.push((name.clone(), entry.path()));
         if files.len() > MOST_FILES {
             return Err(too_much(folder));
+        }
+        if kind.is_symlink()
+            && let Some(there) = outside(&way[0], &entry.path()).filter(|there| there.is_dir())
+            && !way.contains(&there)
+        {
+            way.push(there.clone());
+            collect(&there, &format!("{name}/"), way, files)?;
+            way.pop();
         }
     }
     Ok(())
 }
 
-fn content(path: &Path, left: &mut u64) -> Result<Vec<u8>> {
+/// Where a link leads, if that is outside of the folder.
+fn outside(top: &Path, link: &Path) -> Option<PathBuf> {
+    link.canonicalize().ok().filter(|there| !there.starts_with(top))
+}
+
+fn content(top: &Path, path: &Path, left: &mut u64) -> Result<Vec<u8>> {
     let facts = fs::symlink_metadata(path)?;
-    if facts.is_symlink() {
-        return Ok(fs::read_link(path)?.into_os_string().into_encoded_bytes());
-    }
+    let mut content = Vec::new();
+    let (path, facts) = match facts.is_symlink() {
+        false => (path.to_owned(), facts),
+        true => {
+            content = fs::read_link(path)?.into_os_string().into_encoded_bytes();
+            // What is inside counts where it stands.
+            let there =
+                outside(top, path).and_then(|there| Some((fs::metadata(&there).ok()?, there)));
+            match there {
+                Some((facts, there)) if !facts.is_dir() => (there, facts),
+                _ => return Ok(content),
+            }
+        }
+    };
     if !facts.is_file() {
         let what = format!("`{}` is neither a file nor a folder", path.display());
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
-    *left = left.checked_sub(facts.len()).ok_or_else(|| too_much(path))?;
-    let mut content = Vec::new();
-    OpenOptions::new().read(true).open(path)?.read_to_end(&mut content)?;
+    *left = left.checked_sub(facts.len()).ok_or_else(|| too_much(&path))?;
+    OpenOptions::new().read(true).open(&path)?.read_to_end(&mut content)?;
     Ok(content)
 }
 
@@ -210,99 +300,4 @@ fn replace(file: &Path, text: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
-mod tests {
-    use super::*;
-
-    struct Place {
-        top: tempfile::TempDir,
-    }
-
-    impl Place {
-        fn new() -> Self {
-            let place = Self { top: tempfile::tempdir().unwrap() };
-            fs::create_dir_all(place.folder().join("team")).unwrap();
-            place.write("return {}");
-            place
-        }
-
-        fn folder(&self) -> PathBuf {
-            self.top.path().join("policies")
-        }
-
-        fn write(&self, text: &str) {
-            fs::write(self.folder().join("team/policy.lua"), text).unwrap();
-        }
-
-        fn trust(&self) -> Trust {
-            Trust::at(self.top.path().join("data/trusted"))
-        }
-
-        #[track_caller]
-        fn check(&self, expected: Standing) {
-            assert_eq!(self.trust().standing(&self.folder()).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn a_folder_is_trusted_for_what_is_in_it() {
-        let place = Place::new();
-        place.check(Standing::Unknown);
-        place.trust().trust(&place.folder()).unwrap();
-        place.check(Standing::Trusted);
-        place.write("return { }");
-        place.check(Standing::Changed);
-        place.write("return {}");
-        place.check(Standing::Trusted);
-        fs::write(place.folder().join("new"), "").unwrap();
-        place.check(Standing::Changed);
-        place.trust().trust(&place.folder()).unwrap();
-        place.check(Standing::Trusted);
-    }
-
-    #[test]
-    fn ones_own_folder_is_never_asked_for() {
-        let place = Place::new();
-        place.trust().own(&place.folder()).unwrap();
-        place.write("return { }");
-        place.check(Standing::Own);
-        assert_eq!(place.trust().folders().unwrap(), [place.folder().canonicalize().unwrap()]);
-        let other = tempfile::tempdir().unwrap();
-        assert_eq!(place.trust().standing(other.path()).unwrap(), Standing::Unknown);
-    }
-
-    #[test]
-    fn contents_cannot_be_moved_between_files() {
-        let place = Place::new();
-        let before = folder_hash(&place.folder()).unwrap();
-        fs::rename(place.folder().join("team/policy.lua"), place.folder().join("team/other.lua"))
-            .unwrap();
-        assert_ne!(folder_hash(&place.folder()).unwrap(), before);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_record_is_the_users_own() {
-        use std::os::unix::fs::PermissionsExt;
-        let place = Place::new();
-        place.trust().trust(&place.folder()).unwrap();
-        let mode = fs::metadata(&place.trust().file).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let folder = place.trust().file.parent().unwrap().to_owned();
-        assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
-        let left: Vec<_> = fs::read_dir(place.trust().file.parent().unwrap()).unwrap().collect();
-        assert_eq!(left.len(), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_counts_for_where_it_leads() {
-        let place = Place::new();
-        let link = place.folder().join("link");
-        std::os::unix::fs::symlink("team", &link).unwrap();
-        let before = folder_hash(&place.folder()).unwrap();
-        fs::remove_file(&link).unwrap();
-        std::os::unix::fs::symlink("elsewhere", &link).unwrap();
-        assert_ne!(folder_hash(&place.folder()).unwrap(), before);
-    }
-}
+mod tests;

@@ -153,7 +153,7 @@ impl Vm {
         let Some(called) = hooks.get(hook.name) else {
             return Ok(Reply { answer: None, memo: None });
         };
-        let halted = RefCell::new(None);
+        let (halted, got) = (RefCell::new(None), RefCell::new(None));
         let watched = RefCell::new(dog.watch(flag, limits.call));
         limit(lua, 0);
         let outcome = lua.scope(|scope| {
@@ -169,7 +169,11 @@ impl Vm {
                 let opinion = watched.borrow_mut().paused(|| rest.ask(&job));
                 match opinion {
                     Ok(None) => Ok(Value::Nil),
-                    Ok(Some(answer)) => to_lua(lua, &answer),
+                    Ok(Some(answer)) => {
+                        let value = to_lua(lua, &answer);
+                        *got.borrow_mut() = Some(answer);
+                        value
+                    }
                     Err(halt) => {
                         *halted.borrow_mut() = Some(halt);
                         Err(Error::runtime("a model is asked first"))
@@ -206,7 +210,10 @@ impl Vm {
         if let Some(ask) = asked(&answer).map_err(wrong)? {
             return Err(Unanswered::Halt(Halt::Ask(Box::new(ask))));
         }
-        let answer = typed(hook, &answer).map_err(wrong)?;
+        let answer = match got.into_inner() {
+            Some(got) if passes_on(lua, &answer, &got) => Some(got),
+            _ => typed(hook, &answer).map_err(wrong)?,
+        };
         let memo = noted(&notes, memo).map_err(|what| format!("{} noted {what}", called.place))?;
         if lua.used_memory() > limits.memory / SWEPT_ABOVE {
             lua.gc_collect().map_err(|error| said(&error))?;
@@ -271,6 +278,13 @@ fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<Stri
     Ok((before != Some(&*memo)).then_some(memo))
 }
 
+/// Whether a hook answers what it got of the policies behind it. One that only passes it on gives that
+/// very answer, with the figures that a number in Lua cannot hold (SPEC 2.18).
+fn passes_on(lua: &Lua, answer: &Value, got: &Answer) -> bool {
+    let again = to_lua(lua, got).ok().and_then(|again| read_any(&again).ok());
+    again.is_some() && read_any(answer).ok() == again
+}
+
 /// A question for a model, where the answer is one.
 pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
     let Value::Table(table) = answer else { return Ok(None) };
@@ -310,6 +324,8 @@ pub(crate) mod tests {
     use mlua::Value;
 
     use super::*;
+    use std::sync::atomic::AtomicU32;
+
     use crate::api::Patterns;
     use crate::files::Files;
     use crate::source::{Found, Source};
@@ -319,7 +335,13 @@ pub(crate) mod tests {
         let found = Found { name: "x".into(), files: Source::Embedded(&[]), libraries: vec![] };
         let files = Arc::new(Files::new(found).unwrap());
         let (counter, patterns) = (Arc::new(FixedCounter::Quarters), Patterns::default());
-        let host = Arc::new(Host { policy: "x".into(), counter, files, patterns });
+        let host = Arc::new(Host {
+            policy: "x".into(),
+            counter,
+            files,
+            patterns,
+            said: AtomicU32::new(0),
+        });
         let vm = Vm::new(&host).unwrap();
         let module = Module { chunk: "policy.lua".into(), text: text.to_owned() };
         let value: Value = require::run(&vm.lua, &module).map_err(|error| said(&error))?;

@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
 
 use crate::ask;
+use crate::calls::OwnCalls;
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
 use crate::probe::{self, Probed};
@@ -60,6 +61,7 @@ pub struct Client {
     signatures: Signatures,
     /// What the server said of it.
     probed: Arc<OnceCell<Option<u64>>>,
+    calls: Arc<OwnCalls>,
 }
 
 /// What was heard of one answer.
@@ -80,6 +82,7 @@ impl Client {
             window: None,
             signatures: Signatures::default(),
             probed: Arc::default(),
+            calls: Arc::default(),
         }
     }
 
@@ -99,6 +102,12 @@ impl Client {
     #[must_use]
     pub fn signatures(self, signatures: Signatures) -> Self {
         Self { signatures, ..self }
+    }
+
+    /// The same, with what it is asked for as a [`Model`] counted here.
+    #[must_use]
+    pub fn counted(self, calls: Arc<OwnCalls>) -> Self {
+        Self { calls, ..self }
     }
 
     /// Where it asks.
@@ -413,6 +422,7 @@ impl Model for Client {
             Failure::Overflow(over) => lacking(failure.to_string(), Lack::Window(over.limit)),
             _ => failed(failure.to_string()),
         })?;
+        self.calls.add(&self.endpoint.spec, answer.usage.unwrap_or_default());
         let said = said(&answer, self.endpoint.spec.api.format());
         said.map_err(|(cause, lack)| lacking(cause, lack))
     }

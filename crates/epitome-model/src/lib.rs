@@ -9,6 +9,7 @@
 //! deadline. Called by the facade and by hosts.
 
 mod ask;
+mod calls;
 mod client;
 mod endpoint;
 mod failure;
@@ -18,6 +19,7 @@ mod said;
 mod spec;
 mod transport;
 
+pub use calls::{CallSum, ModelCalls, OwnCalls};
 pub use client::{Client, Terms};
 pub use endpoint::{Endpoint, EndpointError};
 pub use failure::Failure;

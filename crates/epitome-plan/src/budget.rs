@@ -77,8 +77,10 @@ fn what(thread: &Thread, entry: &Entry, pin: Pin) -> String {
     let why = match pin {
         Pin::System => "the system prompt",
         Pin::ByHand => "pinned by hand",
+        Pin::Compacted => "what the provider compacted",
         Pin::Typed => "the last text that a person typed",
         Pin::Note => "the last text in the user role",
+        Pin::State => "the newest note of the client on it",
         Pin::Pending => "a tool call without its result",
         Pin::Newest => "the newest message",
         Pin::Partner => "in one exchange with a pinned message",

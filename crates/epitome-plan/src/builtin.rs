@@ -426,8 +426,9 @@ mod tests {
         let (builtin, _) = chain();
         let mut meter = Meter::from_rent(10.0);
         let found = meter.look(900, false, &builtin.bounds(1000), PRICES);
-        let expected =
-            Cache { warm: true, rewrite_cost: 410.0, saving_per_turn: 50.0, forgone: 60.0 };
+        let (rewrite_cost, saving_per_turn, forgone) = (410.0, 50.0, 60.0);
+        let (read, write) = (0.1, 1.25);
+        let expected = Cache { warm: true, read, write, rewrite_cost, saving_per_turn, forgone };
         assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     }
 }

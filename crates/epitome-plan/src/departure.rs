@@ -139,7 +139,7 @@ impl<'a> Leaving<'a> {
                     }
                     self.shortened.entry(part.entry).or_default().push(id);
                 }
-                Op::Insert { .. } | Op::State { .. } => {}
+                Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => {}
             }
         }
         self.sources();

@@ -16,8 +16,7 @@ use crate::departure::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
 use crate::pressure::Pressure;
-use epitome_kernel::Sizes;
-use epitome_kernel::{Exchange, Thread};
+use epitome_kernel::{Exchange, Sizes, Stripped, Thread};
 
 /// What a plan is drafted from.
 #[derive(Clone, Copy)]
@@ -28,6 +27,8 @@ pub(crate) struct Ground<'a> {
     /// In the budget's unit.
     pub(crate) sizes: &'a Sizes<'a>,
     pub(crate) tokens: &'a Sizes<'a>,
+    /// The notes that newer ones state anew; they are not among the sizes.
+    pub(crate) restated: &'a Stripped,
     /// By exchange: whether all it says is said anew by a newer one.
     pub(crate) outdated: &'a [bool],
 }
@@ -80,13 +81,20 @@ impl<'a> Ground<'a> {
         floor(self.thread, self.sizes, |part| cutter.least(part))
     }
 
+    /// Whether an exchange is a note that leaves alone.
+    pub(crate) fn has_left(&self, exchange: &Exchange) -> bool {
+        let first = EntryId(exchange.entries.start as u32);
+        exchange.entries.len() == 1 && self.restated.entries.binary_search(&first).is_ok()
+    }
+
     pub(crate) fn stating(&self) -> Stating<'a> {
         Stating { thread: self.thread, options: self.options, gauge: self.sizes.gauge() }
     }
 
     /// Drafts a plan; `None` where not even the floor fits, or what was demanded beside it.
     pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
-        let mut drafting = Drafting::of_pinned(*self)?;
+        let lead = self.lead().filter(|_| !pressure.checkpoint).map_or(0, |(_, size)| size);
+        let mut drafting = Drafting::of_pinned(*self, lead)?;
         drafting.take_tail(pressure);
         // Where what is older fits as it is, nothing needs to leave but what is cut from the rest.
         let older = drafting.older();
@@ -97,7 +105,7 @@ impl<'a> Ground<'a> {
         if !pressure.checkpoint {
             drafting.lead_with_user();
         }
-        let draft = drafting.finish();
+        let draft = drafting.finish()?;
         self.stating().allows(&draft.state, self.budget.most).then_some(draft)
     }
 }
@@ -125,11 +133,15 @@ struct Drafting<'a> {
     used: u64,
     /// What of that is held free for what was demanded.
     reserve: u64,
+    /// What of it is held free for the first message.
+    lead: u64,
+    /// Whether a label leads: no message of the user's side is kept that could.
+    labelled: bool,
 }
 
 impl<'a> Drafting<'a> {
     /// Keeps what is pinned, with its results cut where it would not fit otherwise.
-    fn of_pinned(ground: Ground<'a>) -> Option<Self> {
+    fn of_pinned(ground: Ground<'a>, lead: u64) -> Option<Self> {
         let thread = ground.thread;
         let exchanges = thread.exchanges();
         let pinned: Vec<_> = exchanges
@@ -139,7 +151,7 @@ impl<'a> Drafting<'a> {
         let held = || exchanges.iter().zip(&pinned).filter(|(_, pinned)| **pinned);
         let whole: u64 = held().map(|(exchange, _)| ground.sizes.sum(ids(exchange))).sum();
         let reserve = ground.stating().room(ground.budget.most, || ground.floor().size);
-        let used = ground.stating().rest() + reserve;
+        let used = ground.stating().rest() + reserve + lead;
         let over = ground.sizes.request(whole + used).saturating_sub(ground.budget.most);
         let mut cuts = Vec::new();
         if over > 0 {
@@ -151,7 +163,7 @@ impl<'a> Drafting<'a> {
             cuts = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
         }
         let kept = exchanges.iter().map(|_| None).collect();
-        let mut drafting = Self { ground, kept, pinned, used, reserve };
+        let mut drafting = Self { ground, kept, pinned, used, reserve, lead, labelled: false };
         for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
                 let kept = drafting.with_cuts(at, &cuts);
@@ -194,7 +206,7 @@ impl<'a> Drafting<'a> {
                 reached += if by_share { self.said(at) } else { 0 };
                 continue;
             }
-            if exchange.broken || self.ground.outdated[at] {
+            if exchange.broken || self.ground.outdated[at] || self.has_left(at) {
                 continue;
             }
             let left = want.saturating_sub(reached);
@@ -233,7 +245,12 @@ impl<'a> Drafting<'a> {
     /// The exchanges that nothing is decided about, but for broken ones: those leave.
     fn undecided(&self) -> impl Iterator<Item = usize> {
         let exchanges = self.ground.thread.exchanges();
-        (0..exchanges.len()).filter(|&at| self.kept[at].is_none() && !exchanges[at].broken)
+        let open = |at: &usize| self.kept[*at].is_none() && !exchanges[*at].broken;
+        (0..exchanges.len()).filter(move |at| open(at) && !self.has_left(*at))
+    }
+
+    fn has_left(&self, at: usize) -> bool {
+        self.ground.has_left(&self.ground.thread.exchanges()[at])
     }
 
     fn older(&self) -> u64 {
@@ -381,8 +398,9 @@ impl<'a> Drafting<'a> {
     }
 
     /// Gives up the oldest messages of the recent part until one of the user's side leads, and has
-    /// one lead a pinned message of the assistant where that fits (hazard 6).
+    /// one, or else a label, lead a pinned message of the assistant (hazard 6).
     fn lead_with_user(&mut self) {
+        self.used -= std::mem::take(&mut self.lead);
         let entries = self.ground.thread.entries();
         let opening = entries.iter().find(|entry| entry.role != Role::System);
         if opening.is_none_or(|entry| entry.role != Role::User) {
@@ -398,7 +416,7 @@ impl<'a> Drafting<'a> {
                 break;
             }
             if self.pinned[at] {
-                self.keep_user_before(at);
+                self.labelled = !self.keep_user_before(at);
                 break;
             }
             self.used -= kept.size;
@@ -407,17 +425,15 @@ impl<'a> Drafting<'a> {
     }
 
     /// Keeps the newest message of the user's side before an exchange that there is room for.
-    fn keep_user_before(&mut self, at: usize) {
-        let Ground { thread, .. } = self.ground;
-        let room = self.room();
-        let led_by_user = thread.exchanges()[..at].iter().enumerate().rev().filter(|(_, one)| {
-            !one.broken && thread.entries()[one.entries.start].role == Role::User
-        });
-        let mut fitting = led_by_user
+    fn keep_user_before(&mut self, at: usize) -> bool {
+        let (ground, room) = (self.ground, self.room());
+        let before = ground.thread.exchanges()[..at].iter().enumerate().rev();
+        let mut fitting = before
+            .filter(|(_, one)| ground.leads(one))
             .filter_map(|(before, _)| Some((before, self.fitted(before, room, 0, room)?)));
-        if let Some((before, kept)) = fitting.next() {
-            self.put(before, kept);
-        }
+        let Some((before, kept)) = fitting.next() else { return false };
+        self.put(before, kept);
+        true
     }
 
     /// The state of the work beside a draft.
@@ -435,10 +451,14 @@ impl<'a> Drafting<'a> {
         ContentId::of(&original_of(self.ground.thread, covers, chars))
     }
 
-    fn finish(mut self) -> Draft {
+    /// `None` where a label would have to lead that is no smaller than what it stands for.
+    fn finish(mut self) -> Option<Draft> {
         let (mut cuts, mut stubs, mut covers) = (Vec::new(), Vec::new(), Vec::new());
-        for (exchange, kept) in self.ground.thread.exchanges().iter().zip(&mut self.kept) {
+        let left: Vec<_> = (0..self.kept.len()).map(|at| self.has_left(at)).collect();
+        let exchanges = self.ground.thread.exchanges().iter().zip(&mut self.kept);
+        for ((exchange, kept), left) in exchanges.zip(left) {
             match kept {
+                None if left => {}
                 None => covers.extend(ids(exchange)),
                 Some(kept) => {
                     cuts.append(&mut kept.cuts);
@@ -447,16 +467,22 @@ impl<'a> Drafting<'a> {
             }
         }
         let (id, state) = (self.address(&covers), State::default());
+        if self.labelled {
+            let label = self.ground.label(id, &covers)?;
+            self.used += self.ground.sizes.gauge().message(&label.text);
+            covers.clear();
+            stubs.insert(0, label);
+        }
         let mut draft = Draft { cuts, stubs, id, covers, left: 0, state };
         draft.state = self.state(&draft);
         self.used -= self.ground.stating().rest() + self.reserve;
         let text = draft.state.text.as_deref();
         self.used += text.map_or(0, |text| self.ground.sizes.gauge().message(text));
         draft.left = self.room();
-        draft
+        Some(draft)
     }
 }
 
-fn ids(exchange: &Exchange) -> impl Iterator<Item = EntryId> + use<> {
+pub(crate) fn ids(exchange: &Exchange) -> impl Iterator<Item = EntryId> + use<> {
     exchange.entries.clone().map(|place| EntryId(place as u32))
 }

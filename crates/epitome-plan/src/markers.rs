@@ -3,7 +3,7 @@
 //! Invariant: one marker a line, nothing of a line that only resembles one, nothing inside a code
 //! fence. Pure and linear. Called by the built-in policy; another policy may read otherwise.
 
-use epitome_kernel::types::hook::Found;
+use epitome_kernel::types::hook::{Found, FoundKind};
 
 /// The states of a milestone, each with its word.
 const MILESTONE: [(&str, &str); 4] = [
@@ -72,24 +72,24 @@ fn marker(line: &str) -> Option<Found> {
     }
     let rest = rest.trim_end();
     let (kind, text, state) = match keyword {
-        "GOAL" => ("goal", rest, None),
+        "GOAL" => (FoundKind::Goal, rest, None),
         "CHECKPOINT" => {
             let (text, state) = stated(rest, &MILESTONE)?;
-            ("milestone", text, Some(state))
+            (FoundKind::Milestone, text, Some(state))
         }
         "DECISION" => match stated(rest, &DECISION) {
-            Some((text, state)) => ("decision", text, Some(state)),
-            None => ("decision", rest, None),
+            Some((text, state)) => (FoundKind::Decision, text, Some(state)),
+            None => (FoundKind::Decision, rest, None),
         },
         "ARTIFACT" => {
             let (change, path) = rest.trim_start().split_once(char::is_whitespace)?;
-            ("artifact", unquoted(path.trim_start()), Some(word(change, &ARTIFACT)?))
+            (FoundKind::Artifact, unquoted(path.trim_start()), Some(word(change, &ARTIFACT)?))
         }
-        "NEXT" => ("next", rest, None),
+        "NEXT" => (FoundKind::Next, rest, None),
         _ => return None,
     };
     let (text, state) = (text.trim(), state.map(str::to_owned));
-    (!text.is_empty()).then(|| Found { kind: kind.to_owned(), text: text.to_owned(), state })
+    (!text.is_empty()).then(|| Found { kind, text: text.to_owned(), state })
 }
 
 /// A text that ends with ` - STATE`, and the state's word.
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Vec<(String, String, Option<String>)> {
-        let told = |found: Found| (found.kind, found.text, found.state);
+        let told = |found: Found| (found.kind.word().to_owned(), found.text, found.state);
         markers(text).into_iter().map(told).collect()
     }
 
@@ -255,7 +255,7 @@ mod tests {
             let found = markers(&format!("```text\n{}{end}", inner.join("\n")));
             let seen = if closed { vec![("next", "seen")] } else { Vec::new() };
             let found: Vec<_> =
-                found.iter().map(|found| (found.kind.as_str(), found.text.as_str())).collect();
+                found.iter().map(|found| (found.kind.word(), found.text.as_str())).collect();
             prop_assert_eq!(found, seen);
         }
     }

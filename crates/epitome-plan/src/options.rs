@@ -40,6 +40,9 @@ pub struct CompressOptions {
     pub demands: Demands,
     /// Where checkpoints stand, and who says them.
     pub stand: Stand,
+    /// Whether the model binds what it thought to the prompt before it: reasoning behind a change
+    /// leaves with it (hazards 39 and 40).
+    pub unbind: bool,
     /// The calls of which all that they wrote is on disk.
     pub inputs: Vec<PartId>,
     /// What the request takes beside its messages.

@@ -141,6 +141,13 @@ fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOption
             entries.dedup();
             ("strip", entries, before, 0, "tool calls and results, without what was said")
         }
+        Op::Unbind { replies } => {
+            let entries: Vec<_> = replies.iter().map(|reply| reply.entry).collect();
+            let known = replies.iter().filter_map(|reply| thread.entry(reply.entry));
+            let before = known.flat_map(|entry| entry.thoughts()).map(|part| tokens.part(part));
+            let reason = "reasoning that is bound to the prompt before the change";
+            ("unbind", entries, before.sum(), 0, reason)
+        }
         Op::State { text, .. } => {
             ("state", Vec::new(), 0, tokens.gauge().message(text), "the state of the work")
         }

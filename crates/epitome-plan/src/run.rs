@@ -18,12 +18,12 @@ use crate::lines::account;
 use crate::options::{CompressOptions, Rung};
 use crate::outcome::{Made, Outcome};
 use crate::pressure::Pressure;
-use crate::{stand, state};
-use epitome_kernel::Sizes;
+use crate::{lead, stale, stand, state, unbind};
 use epitome_kernel::Thread;
 use epitome_kernel::apply;
 use epitome_kernel::rewrite;
 use epitome_kernel::{Counter, Gauge, Measure, SummaryError};
+use epitome_kernel::{Sizes, Stripped};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -36,6 +36,9 @@ pub struct Run<'t> {
     budget: Budget,
     sizes: Sizes<'t>,
     tokens: Sizes<'t>,
+    /// The notes that newer ones state anew, and the sizes of what is left without them.
+    restated: Stripped,
+    fresh: Sizes<'t>,
     /// How many summarisers there are, and which one is asked.
     summarizers: usize,
     summarizer: usize,
@@ -71,13 +74,16 @@ impl<'t> Run<'t> {
             Unit::Chars => Sizes::of(thread.entries(), gauge, 0),
             Unit::Bytes => Sizes::of(thread.entries(), gauge, envelope.bytes),
         };
-        let summarizer = 0;
+        let restated = stale::restated(thread, options);
+        let (summarizer, fresh) = (0, sizes.clone().without(&restated));
         let mut run = Self {
             thread,
             options,
             budget,
             sizes,
             tokens,
+            restated,
+            fresh,
             summarizers,
             summarizer,
             pressure: Pressure::NONE,
@@ -107,7 +113,13 @@ impl<'t> Run<'t> {
     /// recent. Nothing follows for those that are pinned or part of a tool exchange.
     #[must_use]
     pub fn outdated(mut self, entries: &[EntryId]) -> Self {
-        let named: BTreeSet<_> = entries.iter().map(|id| id.index()).collect();
+        let mut named: BTreeSet<_> = entries.iter().map(|id| id.index()).collect();
+        named.extend(self.restated.entries.iter().map(|id| id.index()));
+        let stale = self.thread.stale().filter(|part| {
+            let parts = self.thread.entry(part.entry).map_or(0, |entry| entry.parts.len());
+            parts == 1
+        });
+        named.extend(stale.map(|part| part.entry.index()));
         let all = self.thread.entries();
         let has_tools = |at: usize| all[at].parts.iter().any(|part| part.body.is_tool());
         let leaves = |at: usize| named.contains(&at) && !has_tools(at);
@@ -213,8 +225,9 @@ impl<'t> Run<'t> {
             thread: self.thread,
             options: self.options,
             budget: self.budget,
-            sizes: &self.sizes,
+            sizes: &self.fresh,
             tokens: &self.tokens,
+            restated: &self.restated,
             outdated: &self.outdated,
         }
     }
@@ -227,7 +240,10 @@ impl<'t> Run<'t> {
 
     fn cannot_fit(&self) -> Outcome<'t> {
         let ground = self.ground();
-        let floor = ground.floor();
+        let mut floor = ground.floor();
+        if let Some((id, size)) = ground.lead() {
+            floor = floor.and(id, lead::NAME, size);
+        }
         let floor = match ground.stating().rest() {
             0 => floor,
             size => floor.and(EntryId(self.thread.entries().len() as u32), state::NAME, size),
@@ -296,7 +312,7 @@ impl<'t> Run<'t> {
     /// The most a summary's text may take: what the draft leaves, less the message and its label,
     /// and less than what it covers.
     fn most(&self, draft: &Draft) -> u64 {
-        let covered = self.sizes.sum(draft.covers.iter().copied());
+        let covered = self.fresh.sum(draft.covers.iter().copied());
         let frame = self.gauge().message(&self.label(draft));
         let room = draft.left.min(covered.saturating_sub(1));
         room.saturating_sub(frame + self.excess)
@@ -324,7 +340,9 @@ impl<'t> Run<'t> {
         } else if !draft.covers.is_empty() {
             ops.push(Op::Drop { entries: draft.covers.clone() });
         }
+        ops.extend(stale::ops(&self.restated, &ops));
         ops.extend(state::op(self.thread, draft.state.text.clone(), &ops));
+        ops.extend(self.options.unbind.then(|| unbind::op(self.thread, &ops)).flatten());
         stand::settle(self.thread, &mut ops);
         let reason = format!("{} is more than {}", self.sizes.total(), self.budget);
         let plan = Plan { ops, reason };

@@ -26,6 +26,7 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
             speaker: Speaker::Harness,
             within: None,
             known_as: None,
+            note: None,
         }],
         at: None,
     })

@@ -43,7 +43,9 @@ impl Meter {
         let fills = bounds.soft.is_some_and(|soft| tokens >= soft);
         self.rent = if fills { self.rent + saving } else { 0.0 };
         let cost = if cold { 0.0 } else { prices.write * then - prices.read * now };
-        Cache { warm: !cold, rewrite_cost: cost, saving_per_turn: saving, forgone: self.rent }
+        let CachePrices { read, write } = prices;
+        let (warm, forgone) = (!cold, self.rent);
+        Cache { warm, read, write, rewrite_cost: cost, saving_per_turn: saving, forgone }
     }
 
     /// The size at which a compression brought too little, since one last brought enough.
@@ -65,6 +67,30 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Turns until a rewrite of a full prompt to the target pays, the one that rewrites included.
+    fn payback(prices: CachePrices) -> u32 {
+        let bounds = Budgets { soft: Some(1), target: Some(100_000), ..Budgets::default() };
+        let mut meter = Meter::default();
+        (1..)
+            .find(|_| {
+                let cache = meter.look(200_000, false, &bounds, prices);
+                cache.forgone >= cache.rewrite_cost
+            })
+            .unwrap_or_default()
+    }
+
+    /// By hand: a rewrite of P tokens to p pays after (write - read) / read * p / (P - p) turns; with
+    /// p = P / 2 these are 11.5, 24 and 49, of which one is the turn that rewrites.
+    #[test]
+    fn a_rewrite_pays_by_the_factors_of_the_model() {
+        let check = |read, turns| assert_eq!(payback(CachePrices { read, write: 1.25 }), turns);
+        check(0.1, 11);
+        check(0.05, 23);
+        check(0.025, 48);
+        assert_eq!(payback(CachePrices { read: 0.1, write: 2.0 }), 18);
+        assert_eq!(payback(CachePrices { read: 0.0, write: 0.0 }), 1);
+    }
 
     #[test]
     fn an_epoch_settles_the_rent_and_so_does_a_small_prompt() {

@@ -1,17 +1,50 @@
 //! Who may use the proxy.
 //!
-//! Invariant: a token is compared in constant time and never shown; without tokens only this
-//! machine gets in, and a web page that reaches it under another name sees none of our own pages.
+//! Invariant: whatever a request asks for, it is let in first. A token is compared in constant time
+//! and never shown; without tokens only this machine gets in, under its own name. No web page of
+//! somebody else's gets in, whichever name it reaches us by (DNS rebinding). Called by `handler`.
 
 use std::fmt;
 use std::net::IpAddr;
 
-use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use http::request::Parts;
 
+use crate::fault::Fault;
 use crate::headers::TOKEN;
+use crate::route::behind;
+use crate::settings::Settings;
 
 /// The tenant of whoever reaches a proxy that needs no token.
 const LOCAL: &str = "local";
+
+/// What browsers say of who asks, and how.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// The first folder of every address of a proxy that is there for one client alone. Whoever does
+/// not know it gets in nowhere, other programs of this machine included.
+#[derive(Clone)]
+pub struct PathToken(blake3::Hash);
+
+impl PathToken {
+    /// The token that is written so.
+    pub fn new(secret: &str) -> Self {
+        Self(blake3::hash(secret.as_bytes()))
+    }
+
+    fn is(&self, folder: &str) -> bool {
+        // Hashes are compared in constant time.
+        self.0 == blake3::hash(folder.as_bytes())
+    }
+}
+
+impl fmt::Debug for PathToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PathToken").finish_non_exhaustive()
+    }
+}
 
 /// Whoever holds it may use the proxy. Each is a tenant of its own: nothing is shared between two.
 #[derive(Clone)]
@@ -83,8 +116,36 @@ pub(crate) struct Visitor {
     pub(crate) spent: bool,
 }
 
+/// Lets a request in, and takes out of its address what only lets it in.
+///
+/// # Errors
+///
+/// When it may not come in.
+pub(crate) fn enter(settings: &Settings, head: &mut Parts) -> Result<Visitor, Fault> {
+    let tokens = settings.tokens.as_deref();
+    let named = tokens.is_some() || names_loopback(&head.headers);
+    if !named || !is_from_no_page(&head.headers, tokens.is_some()) {
+        let message = "this proxy answers under the name of this machine only, and to no web page: \
+            use http://127.0.0.1 or http://localhost";
+        return Err(Fault::new(StatusCode::FORBIDDEN, message));
+    }
+    if let Some(token) = &settings.path_token {
+        let inner = behind(&head.uri, |folder| token.is(folder));
+        head.uri = inner.ok_or_else(|| {
+            let message = "this proxy is there for the client that `epitome run` started, and only \
+                the address that it was given leads in: use `epitome serve` for others";
+            Fault::new(StatusCode::FORBIDDEN, message)
+        })?;
+    }
+    visitor(tokens, &head.headers).ok_or_else(|| {
+        let message = "this proxy needs an access token: send one of its token file as \
+            `authorization: Bearer TOKEN`, or as `x-epitome-token: TOKEN` beside your own credential";
+        Fault::new(StatusCode::UNAUTHORIZED, message)
+    })
+}
+
 /// Who sent these headers; none is somebody without a token that is known.
-pub(crate) fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<Visitor> {
+fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<Visitor> {
     let Some(tokens) = tokens else {
         return Some(Visitor { tenant: LOCAL.to_owned(), spent: false });
     };
@@ -103,16 +164,19 @@ pub(crate) fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<V
     holder(secret.trim_ascii()).map(|tenant| Visitor { tenant, spent: true })
 }
 
-/// Whether a request for one of our own pages names this machine, not a name that a web page had
-/// resolved to it.
-pub(crate) fn names_loopback(headers: &HeaderMap) -> bool {
+/// Whether a request names this machine, not a name that a web page had resolved to it.
+fn names_loopback(headers: &HeaderMap) -> bool {
     headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_loopback)
 }
 
 /// Whether no web page of somebody else's sent a request: a browser names the origin of the page,
-/// which must be this machine, or where there are tokens the host that it asks.
-pub(crate) fn is_from_no_page(headers: &HeaderMap, tokens: bool) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else { return true };
+/// which must be this machine, or where there are tokens the host that it asks. Where it names none
+/// it says at least that the page is another site's; following a link from there is the user's act.
+fn is_from_no_page(headers: &HeaderMap, tokens: bool) -> bool {
+    let says = |name, value: &str| headers.get(name).is_some_and(|found| found == value);
+    let Some(origin) = headers.get(ORIGIN) else {
+        return !says(FETCH_SITE, "cross-site") || says(FETCH_MODE, "navigate");
+    };
     let authority = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     authority.is_some_and(|authority| match tokens {
@@ -182,6 +246,18 @@ mod tests {
         check("127.0.0.1:8787", Some("http://localhost.evil.example"), [false, false]);
         check("127.0.0.1:8787", Some("null"), [false, false]);
         check("gate.example", Some("https://gate.example"), [false, true]);
+        let mut headers = headers("sec-fetch-site", "cross-site");
+        assert!(!is_from_no_page(&headers, false));
+        headers.insert(FETCH_MODE, "navigate".parse().unwrap());
+        assert!(is_from_no_page(&headers, false), "a link to the status page");
+    }
+
+    #[test]
+    fn the_token_of_a_path_is_right_or_wrong() {
+        let token = PathToken::new("0123456789abcdef");
+        assert!(token.is("0123456789abcdef"));
+        assert!(!token.is("0123456789abcde") && !token.is(""));
+        assert!(!format!("{token:?}").contains("0123"));
     }
 
     #[test]
@@ -198,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_pages_are_for_who_names_this_machine() {
+    fn this_machine_is_known_by_its_names() {
         for host in ["127.0.0.1:8787", "localhost", "LOCALHOST:1", "[::1]:80", "127.9.9.9"] {
             assert!(names_loopback(&headers("host", host)), "{host}");
         }

@@ -3,8 +3,8 @@
 //! Invariant: nothing here holds a conversation or a credential. Made by `server`, used by
 //! `handler`, `call` and `tee`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -18,7 +18,8 @@ use tokio::sync::mpsc;
 
 use crate::dump::{Dump, Dumped, Meta};
 use crate::ledger::{Exchange, Ledger};
-use crate::prepare::{Came, Prepare, Prepared};
+use crate::prepare::{Came, LargeBodies, Prepare, Prepared};
+use crate::recording::RecordingTicket;
 use crate::route::Api;
 use crate::settings::{ProxyError, Settings};
 use crate::skip::Skip;
@@ -38,6 +39,10 @@ pub(crate) struct App {
     pub(crate) dump: Option<Arc<Dump>>,
     /// Requests that were skipped by a failure, one after the other.
     run: AtomicU32,
+    /// Whether the figures are about to be kept as they then stand.
+    keeping: Arc<AtomicBool>,
+    /// Held while they are, so that newer ones are never followed by older ones.
+    kept: Arc<Mutex<()>>,
     runtime: Handle,
     /// Whoever holds one of these has work to finish before the proxy has stopped.
     working: mpsc::Sender<()>,
@@ -56,13 +61,20 @@ impl App {
             within: settings.prepare_within,
             max_decoded: settings.max_decoded,
             windows: windows(&settings).map(Arc::new),
+            large: LargeBodies::default(),
+            recordings: Arc::default(),
         };
         Ok(Self {
             upstream: Upstream::new(&settings)?,
             prepare,
-            ledger: Arc::new(Ledger::new(terms, now())),
+            ledger: Arc::new(match &settings.books {
+                Some(books) => Ledger::new(terms, now()).after(&books.earlier()),
+                None => Ledger::new(terms, now()),
+            }),
             dump: dump.transpose()?.map(Arc::new),
             run: AtomicU32::new(0),
+            keeping: Arc::default(),
+            kept: Arc::default(),
             runtime: Handle::current(),
             working,
             settings,
@@ -72,6 +84,11 @@ impl App {
     /// The time.
     pub(crate) fn now(&self) -> SystemTime {
         now()
+    }
+
+    /// A client is about to have the whole of an answer that is still to be recorded.
+    pub(crate) fn recording(&self) -> RecordingTicket {
+        self.prepare.recordings.begin()
     }
 
     /// Puts a request down that has ended.
@@ -84,6 +101,24 @@ impl App {
             tracing::debug!(status = exchange.status, skip, "a request passed");
         }
         self.ledger.record(exchange);
+        self.keep();
+    }
+
+    /// Keeps the figures for the next proxy. Requests that end meanwhile are kept along.
+    fn keep(&self) {
+        let Some(books) = self.settings.books.clone() else { return };
+        if self.keeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (ledger, keeping) = (Arc::clone(&self.ledger), Arc::clone(&self.keeping));
+        let kept = Arc::clone(&self.kept);
+        self.work(move || {
+            // What comes from here on is kept by whoever brings it.
+            keeping.store(false, Ordering::Release);
+            let turn = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            books.keep(&ledger.kept());
+            drop(turn);
+        });
     }
 
     /// Tells how a conversation's request was prepared, `None` for as it should be; a run of
@@ -115,7 +150,7 @@ impl App {
     }
 
     /// Tells the hub what came back for a prompt.
-    pub(crate) fn answered(&self, ask: Ask, sent: Sent, answer: Answer) {
+    pub(crate) fn answered(&self, ask: Ask, sent: Sent, answer: Answer, ticket: RecordingTicket) {
         let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
         self.work(move || {
             let overflow =
@@ -130,6 +165,7 @@ impl App {
                     hub.overflowed(&ask, &sent, told).await;
                 }
             });
+            drop(ticket);
         });
     }
 

@@ -19,11 +19,12 @@ use crate::count;
 use crate::fault::{Fault, translated};
 use crate::headers::{self, Payload};
 use crate::heard::{Heard, hear};
-use crate::prepare::{Came, Prepared, TooLarge};
+use crate::prepare::{Came, Declined, Prepared};
 use crate::route::{Route, Task};
 use crate::skip::Skip;
 use crate::stream::{Outflow, Relay};
 use crate::tee::{Line, Tee};
+use crate::tether;
 use crate::upstream::Unreachable;
 use crate::url::Url;
 
@@ -84,7 +85,13 @@ impl Call {
             tenant: self.visitor.tenant.clone(),
         };
         let prepared = self.app.prepare.prepare(&came).await;
-        let mut prepared = prepared.map_err(|TooLarge(most)| self.too_large(most))?;
+        let mut prepared = prepared.map_err(|why| match why {
+            Declined::TooLarge(most) => self.too_large(most),
+            Declined::Tethered => {
+                let fault = Fault::new(StatusCode::BAD_REQUEST, tether::MESSAGE);
+                Fault { code: Some(tether::CODE), ..fault }
+            }
+        })?;
         if !prepared.side {
             self.app.prepared(prepared.skip);
         }
@@ -95,6 +102,7 @@ impl Call {
             (prepared.body, prepared.payload) = (came.body.clone(), Payload::AsItCame);
         }
         if let Some(line) = line {
+            line.asked_by(&came.headers);
             line.prepared(&self.visitor.tenant, &prepared, self.app.now());
         }
         let answer = self.exchange(&mut prepared, line).await;

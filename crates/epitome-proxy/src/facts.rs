@@ -18,10 +18,15 @@ use crate::route::Dialect;
 /// Bodies up to this size are parsed whole.
 pub(crate) const SMALL: usize = 64 << 10;
 /// What a large body may say that leaves its conversation to the provider, and how large a window
-/// it asks for; the first is all that a body of Anthropic's API may say. A quotation mark within a
+/// it asks for; the first two are all that a body of Anthropic's API may say. A quotation mark within a
 /// text is escaped, so that no text holds one of these.
-const DECIDING: [&[u8]; 4] =
-    [b"\"context_management\"", b"\"previous_response_id\"", b"\"conversation\"", b"\"num_ctx\""];
+const DECIDING: [&[u8]; 5] = [
+    b"\"context_management\"",
+    b"\"thread\"",
+    b"\"previous_response_id\"",
+    b"\"conversation\"",
+    b"\"num_ctx\"",
+];
 
 /// The top of a request's body: members as they stand there, the last of a name.
 #[derive(Debug, Default)]
@@ -32,6 +37,7 @@ pub(crate) struct Facts<'b> {
     chained: bool,
     context_management: Option<&'b RawValue>,
     options: Option<&'b RawValue>,
+    thread: Option<&'b RawValue>,
 }
 
 impl<'b> Facts<'b> {
@@ -73,6 +79,12 @@ impl<'b> Facts<'b> {
         self.context_management.is_some_and(|edits| clears(edits.get()))
     }
 
+    /// The thread at the provider that an Anthropic request begins or goes on with (hazard 41), as it
+    /// stands in the body.
+    pub(crate) fn thread(&self) -> Option<&'b RawValue> {
+        self.thread.filter(|thread| thread.get() != "null")
+    }
+
     /// The window that an Ollama model is told to run with, in tokens.
     pub(crate) fn num_ctx(&self) -> Option<u64> {
         #[derive(Deserialize)]
@@ -109,6 +121,7 @@ impl<'de: 'b, 'b> Deserialize<'de> for Facts<'b> {
                         "tools" => &mut facts.tools,
                         "context_management" => &mut facts.context_management,
                         "options" => &mut facts.options,
+                        "thread" => &mut facts.thread,
                         "previous_response_id" | "conversation" => {
                             facts.chained |= members.next_value::<Option<IgnoredAny>>()?.is_some();
                             continue;
@@ -147,7 +160,7 @@ fn clears(management: &str) -> bool {
 
 /// Whether a body may say something that decides about its conversation.
 fn decides(body: &[u8], dialect: Dialect) -> bool {
-    let names = if dialect == Dialect::Messages { &DECIDING[..1] } else { &DECIDING };
+    let names = if dialect == Dialect::Messages { &DECIDING[..2] } else { &DECIDING };
     names.iter().any(|name| {
         memmem::find_iter(body, name).any(|at| {
             // The one that every request of a well-known client has is harmless.

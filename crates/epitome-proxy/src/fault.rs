@@ -8,7 +8,7 @@ use epitome_types::Overflow;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::route::Dialect;
+use crate::route::{Dialect, Manner};
 
 /// The most characters that are quoted of a page.
 const QUOTED: usize = 200;
@@ -18,21 +18,39 @@ const QUOTED: usize = 200;
 pub(crate) struct Fault {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
+    /// What clients of Anthropic's API know it by, where they do something about it.
+    pub(crate) code: Option<&'static str>,
 }
 
 impl Fault {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), code: None }
     }
 
     /// The body of an answer.
     pub(crate) fn body(&self, dialect: Dialect) -> Bytes {
         let body = match dialect {
-            Dialect::Messages => anthropic(anthropic_kind(self.status), &self.message),
+            Dialect::Messages => {
+                let mut body = anthropic(anthropic_kind(self.status), &self.message);
+                if let Some(code) = self.code {
+                    body["error"]["details"] = json!({"error_code": code});
+                }
+                body
+            }
             Dialect::Chat | Dialect::Responses => {
                 openai(openai_kind(self.status), None, &self.message)
             }
             Dialect::Ollama => json!({"error": self.message}),
+        };
+        body.to_string().into()
+    }
+
+    /// The same for a client of any API that is told apart.
+    pub(crate) fn in_the_manner(&self, manner: Manner) -> Bytes {
+        let body = match manner {
+            Manner::Of(dialect) => return self.body(dialect),
+            Manner::Google => google(self.status, &self.message),
+            Manner::Amazon => json!({"message": self.message}),
         };
         body.to_string().into()
     }
@@ -131,6 +149,18 @@ fn anthropic(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
+fn google(status: StatusCode, message: &str) -> Value {
+    let word = match status.as_u16() {
+        400 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        501 => "UNIMPLEMENTED",
+        _ => "UNAVAILABLE",
+    };
+    json!({"error": {"code": status.as_u16(), "message": message, "status": word}})
+}
+
 fn openai(kind: &str, code: Option<&str>, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
 }
@@ -207,6 +237,10 @@ mod tests {
                 r#"{"error":"it is \"too\" large"}"#,
             ]
         );
+        let fault = Fault::new(StatusCode::NOT_FOUND, "gone");
+        let others = [Manner::Google, Manner::Amazon].map(|manner| fault.in_the_manner(manner));
+        let google = r#"{"error":{"code":404,"message":"gone","status":"NOT_FOUND"}}"#;
+        assert_eq!(others, [google, r#"{"message":"gone"}"#]);
     }
 
     #[test]

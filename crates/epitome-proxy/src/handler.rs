@@ -1,87 +1,95 @@
 //! One request, from its head to its way: who asks, what for, and where it goes.
 //!
-//! Invariant: a request ends in exactly one answer: its upstream's, or a fault in the client's
-//! protocol, and in exactly one line of the ledger. Called by `server`, per request.
+//! Invariant: a request ends in exactly one answer: its upstream's, a page of ours, or a fault in
+//! the client's protocol; and in exactly one line of the ledger where it has an upstream. Nothing
+//! is looked at before it is let in. Called by `server`, per request.
 
 use std::sync::Arc;
 
 use http::header::{
-    AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE, WWW_AUTHENTICATE,
+    AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, UPGRADE, WWW_AUTHENTICATE,
 };
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 
-use crate::access::visitor;
+use crate::access::{Visitor, enter};
 use crate::app::App;
 use crate::call::Call;
 use crate::fault::Fault;
 use crate::levers;
 use crate::pages;
-use crate::route::{Dialect, Route, Task, route};
+use crate::route::{Api, Asked, Known, Manner, Route, Task, addressed, asked};
+use crate::settings::Unchosen;
 use crate::skip::Skip;
+use crate::stray;
 use crate::stream::Outflow;
 use crate::tee::Line;
+use crate::url::Url;
+
+/// By which clients of Amazon's APIs know an error.
+const AMAZON_ERROR: HeaderName = HeaderName::from_static("x-amzn-errortype");
+
+/// A request that was let in.
+struct Entered {
+    visitor: Visitor,
+    head: Parts,
+    /// The API whose address it came in at; none at the bare one.
+    of: Option<Api>,
+    asked: Asked,
+}
 
 /// Answers a request.
 pub(crate) async fn handle(app: Arc<App>, request: Request<Incoming>) -> Response<Outflow> {
-    let (head, body) = request.into_parts();
-    let route = route(&head.method, head.uri.path(), &head.headers);
-    let mut line = Some(Line::new(route.api, app.now()));
-    match answer(&app, head, body, route, &mut line).await {
-        Ok(response) => response,
-        Err(fault) => {
-            tracing::warn!(status = fault.status.as_u16(), "{}", fault.message);
-            if let Some(line) = line {
-                app.put(&line.refused(fault.status, app.now()));
-            }
-            refused(&fault, route.dialect)
+    let (mut head, body) = request.into_parts();
+    let mut line = None;
+    let entered = enter(&app.settings, &mut head);
+    let of = addressed(&head.uri).map(|(api, inner)| {
+        head.uri = inner;
+        api
+    });
+    let asked = asked(of, &head.method, &head.uri, &head.headers);
+    let answered = match entered {
+        Ok(visitor) => answer(&app, Entered { visitor, head, of, asked }, body, &mut line).await,
+        Err(fault) => Err(fault),
+    };
+    answered.unwrap_or_else(|fault| {
+        tracing::warn!(status = fault.status.as_u16(), "{}", fault.message);
+        if let Some(line) = line {
+            app.put(&line.refused(fault.status, app.now()));
         }
-    }
+        refused(&fault, asked.manner())
+    })
 }
 
-/// The answer to a request; whoever gives one takes the line.
+/// The answer to a request; what belongs to an upstream begins a line, and whoever answers that
+/// takes it.
 async fn answer(
     app: &Arc<App>,
-    head: Parts,
+    entered: Entered,
     body: Incoming,
-    route: Route,
     line: &mut Option<Line>,
 ) -> Result<Response<Outflow>, Fault> {
-    let Some(visitor) = visitor(app.settings.tokens.as_deref(), &head.headers) else {
-        let message = "this proxy needs an access token: send one of its token file as \
-            `authorization: Bearer TOKEN`, or as `x-epitome-token: TOKEN` beside your own credential";
-        return Err(Fault::new(StatusCode::UNAUTHORIZED, message));
+    let Entered { visitor, head, of, asked } = entered;
+    no_tunnel(&head)?;
+    if of.is_none() {
+        if let Some(page) = pages::page(app, &head) {
+            return Ok(page);
+        }
+        if let Some(mcp) = levers::asked(app, &head) {
+            return levers::answer(app, &mcp, &visitor, head, body).await;
+        }
+    }
+    let (route, upstream) = match asked {
+        Asked::Alive => return Ok(pages::alive()),
+        Asked::Of(route) => (route, own(app, route.api, &head)?),
+        Asked::Bare(known) => bare(app, known, &head)?,
+        Asked::Stray(stray) => {
+            let message = stray.message(&head.method, &head.uri);
+            return Err(Fault::new(StatusCode::NOT_FOUND, message));
+        }
     };
-    if let Some(page) = pages::page(app, &head) {
-        *line = None;
-        return page;
-    }
-    if let Some(mcp) = levers::asked(app, &head) {
-        *line = None;
-        return levers::answer(app, &mcp, &visitor, head, body).await;
-    }
-    let upgrade = head.headers.get(UPGRADE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let websocket = upgrade.eq_ignore_ascii_case(b"websocket");
-    if head.method == Method::CONNECT || websocket {
-        let message = "this proxy opens no tunnels and no websockets: send plain HTTP requests, or \
-            turn websockets off in the client";
-        // With this status Codex goes on without websockets at once, with any other it tries again
-        // for seconds.
-        let status =
-            if websocket { StatusCode::UPGRADE_REQUIRED } else { StatusCode::NOT_IMPLEMENTED };
-        return Err(Fault::new(status, message));
-    }
-    let Some(upstream) = app.settings.upstreams.of(route.api) else {
-        let message = format!(
-            "no upstream is set for {0}, where {1} {2} belongs: start with `--{0}-upstream URL`",
-            route.api.name(),
-            head.method,
-            head.uri.path()
-        );
-        return Err(Fault::new(StatusCode::NOT_FOUND, message));
-    };
-    let upstream = upstream.clone();
+    *line = Some(Line::new(route.api, app.now()));
     let skip = is_signed(&head.headers).then_some(Skip::Signed);
     let call = Call { app: Arc::clone(app), head, route, visitor, upstream };
     match route.task {
@@ -91,6 +99,50 @@ async fn answer(
     }
 }
 
+/// Refuses what would make another kind of connection of it, or asks for another host.
+fn no_tunnel(head: &Parts) -> Result<(), Fault> {
+    let upgrade = head.headers.get(UPGRADE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let websocket = upgrade.eq_ignore_ascii_case(b"websocket");
+    let elsewhere = head.method == Method::CONNECT || head.uri.authority().is_some();
+    if !websocket && !elsewhere {
+        return Ok(());
+    }
+    let message = "this proxy opens no tunnels and no websockets, and asks no host that a client \
+        names: send plain HTTP requests to it, or turn websockets off in the client";
+    // With this status Codex goes on without websockets at once, with any other it tries again for
+    // seconds.
+    let status = if websocket { StatusCode::UPGRADE_REQUIRED } else { StatusCode::NOT_IMPLEMENTED };
+    Err(Fault::new(status, message))
+}
+
+/// The upstream that an address belongs to.
+fn own(app: &App, api: Api, head: &Parts) -> Result<Url, Fault> {
+    let upstream = app.settings.upstreams.own(api);
+    upstream.cloned().ok_or_else(|| unset(api, &head.method, &head.uri))
+}
+
+/// The way of what is asked at the bare address.
+fn bare(app: &App, known: Known, head: &Parts) -> Result<(Route, Url), Fault> {
+    let Known { apis, dialect, task } = known;
+    match (app.settings.upstreams.bare(apis), apis) {
+        (Ok((api, url)), _) => Ok((Route { api, dialect, task }, url.clone())),
+        (Err(Unchosen::Unset), &[api, ..]) => Err(unset(api, &head.method, &head.uri)),
+        (Err(_), _) => {
+            let message = stray::undecided(&head.method, &head.uri, apis);
+            Err(Fault::new(StatusCode::NOT_FOUND, message))
+        }
+    }
+}
+
+fn unset(api: Api, method: &Method, uri: &Uri) -> Fault {
+    let message = format!(
+        "no upstream is set for {0}, where {method} {1} belongs: start with `--{0}-upstream URL`",
+        api.name(),
+        uri.path()
+    );
+    Fault::new(StatusCode::NOT_FOUND, message)
+}
+
 /// Whether a signature of AWS covers the body (hazard 33).
 fn is_signed(headers: &HeaderMap) -> bool {
     let credential = headers.get(AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
@@ -98,11 +150,18 @@ fn is_signed(headers: &HeaderMap) -> bool {
 }
 
 /// A fault as an answer.
-fn refused(fault: &Fault, dialect: Dialect) -> Response<Outflow> {
-    let mut response = Response::new(Outflow::whole(fault.body(dialect)));
+fn refused(fault: &Fault, manner: Manner) -> Response<Outflow> {
+    let mut response = Response::new(Outflow::whole(fault.in_the_manner(manner)));
     *response.status_mut() = fault.status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if manner == Manner::Amazon {
+        let kind = match fault.status {
+            StatusCode::NOT_FOUND => "ResourceNotFoundException",
+            _ => "AccessDeniedException",
+        };
+        headers.insert(AMAZON_ERROR, HeaderValue::from_static(kind));
+    }
     if fault.status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

@@ -42,24 +42,31 @@ mod headers;
 mod heard;
 mod ledger;
 mod levers;
+mod lobby;
 mod metrics;
 mod page;
 mod pages;
 mod prepare;
+mod recording;
 mod room;
 mod route;
 mod server;
 mod settings;
 mod skip;
 mod status;
+mod stray;
 mod stream;
 mod tee;
+mod tether;
 mod upstream;
 mod url;
 mod windows;
 
-pub use access::{Token, TokenError};
-pub use ledger::{BOUNDS, Bill, Conversation, Figures, Histogram, Ledger, Snapshot, Terms};
+pub use access::{PathToken, Token, TokenError};
+pub use ledger::{
+    BOUNDS, Bill, Conversation, Figures, Histogram, Ledger, LedgerKeeper, OwnCost, Rates, Snapshot,
+    Terms,
+};
 pub use route::Api;
 pub use server::{Proxy, Running};
 pub use settings::{ProxyError, Settings, Upstreams};

@@ -50,6 +50,12 @@ pub(crate) fn text(books: &Snapshot, now: SystemTime) -> String {
     out.single("net_saving_tokens", "gauge", help, all.bill.saved());
     let help = "What was saved net in US dollars, where the model's price is known.";
     out.single("net_saving_dollars", "gauge", help, all.dollars.saved());
+    let help = "Calls of models that write summaries.";
+    out.single("own_calls_total", "counter", help, books.own.calls);
+    let help = "What those calls cost, in uncached input tokens; net savings have it subtracted.";
+    out.single("own_calls_cost_tokens_total", "counter", help, books.own.tokens);
+    let help = "Answers of models whose price is not known: in no sum of dollars.";
+    out.single("unpriced_answers_total", "counter", help, all.unpriced);
     out.single("epochs_total", "counter", "Compressions.", all.epochs);
     let help = "Tool results made smaller before they were first sent.";
     out.single("arrivals_total", "counter", help, all.arrivals);
@@ -62,6 +68,8 @@ pub(crate) fn text(books: &Snapshot, now: SystemTime) -> String {
     out.single("skip_alarms", "gauge", help, books.alarms(now).count());
     let help = "Prompts refused as too long and taken when made smaller.";
     out.single("overflows_total", "counter", help, all.overflows);
+    let help = "What of prompts the provider left out: reasoning bound to another prompt.";
+    out.single("input_transformations_total", "counter", help, all.transformations);
     out.family("body_bytes_total", "counter", "Bytes of prompts: as they came, and as sent.");
     for (side, bytes) in [("raw", all.bytes_in), ("sent", all.bytes_sent)] {
         out.sample("body_bytes_total", &[("side", &side)], bytes);

@@ -1,7 +1,6 @@
-//! Our own pages: `/status`, `/status.json` and `/metrics`.
+//! Our own pages: `/status`, `/status.json` and `/metrics`, and what stands at the bare address.
 //!
-//! Invariant: without tokens they are for whoever names this machine, so that no web page reads
-//! them through a name of its own. Called by `handler`.
+//! Invariant: they show figures and names, and nothing that was said. Called by `handler`.
 
 use std::time::SystemTime;
 
@@ -10,11 +9,9 @@ use http::header::{
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
+use http::{Method, Response};
 
-use crate::access::names_loopback;
 use crate::app::App;
-use crate::fault::Fault;
 use crate::ledger::Snapshot;
 use crate::stream::Outflow;
 use crate::{metrics, page, status};
@@ -62,18 +59,25 @@ impl Page {
     }
 }
 
+/// What whoever looks at the bare address is told.
+const HERE: &str = "Epitome is here. What it does is shown at /status of this address.\n\
+    Upstreams have addresses of their own: /to/anthropic, /to/openai/v1, /to/ollama.\n";
+
 /// The page that a request asks for; none where it asks for no page of ours.
-pub(crate) fn page(app: &App, head: &Parts) -> Option<Result<Response<Outflow>, Fault>> {
+pub(crate) fn page(app: &App, head: &Parts) -> Option<Response<Outflow>> {
     let asked = Page::of(head.uri.path(), &head.headers)?;
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
-    if app.settings.tokens.is_none() && !names_loopback(&head.headers) {
-        let message = "this page is shown under the name of this machine only: open it as \
-            http://127.0.0.1 or http://localhost";
-        return Some(Err(Fault::new(StatusCode::FORBIDDEN, message)));
-    }
-    Some(Ok(asked.answer(&app.ledger.snapshot(), app.now())))
+    Some(asked.answer(&app.ledger.snapshot(), app.now()))
+}
+
+/// The answer to whoever asks whether somebody is here, as clients do when they start.
+pub(crate) fn alive() -> Response<Outflow> {
+    let mut response = Response::new(Outflow::whole(HERE));
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }
 
 #[cfg(test)]

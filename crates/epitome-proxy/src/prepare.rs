@@ -12,16 +12,52 @@ use epitome::{Ask, Error, Format, Hub, Sent, Window};
 use epitome_types::Overflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::clients;
 use crate::decode::{Encoding, Undecoded, decode, encodings};
 use crate::facts::Facts;
 use crate::headers::Payload;
+use crate::recording::Recordings;
 use crate::room::with_room;
 use crate::route::{Dialect, Task};
 use crate::skip::Skip;
+use crate::tether;
 use crate::windows::Windows;
+
+/// From so many bytes on a body waits for others that are as large; smaller ones never do.
+const LARGE: usize = 1 << 20;
+
+/// How many bytes of large bodies are worked on at once, in units of [`UNIT`].
+const AT_ONCE: usize = 64 << 10;
+
+/// What is told apart of them, in bytes.
+const UNIT: usize = 1 << 10;
+
+/// Large bodies that are worked on at once, by their bytes: more of them take memory, and none is
+/// done sooner.
+#[derive(Clone)]
+pub(crate) struct LargeBodies(Arc<Semaphore>);
+
+impl Default for LargeBodies {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
+impl LargeBodies {
+    /// Room for a body, which a small one needs none of.
+    async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        if bytes < LARGE {
+            return None;
+        }
+        let units = bytes.div_ceil(UNIT).min(AT_ONCE) as u32;
+        // Nobody closes it.
+        Arc::clone(&self.0).acquire_many_owned(units).await.ok()
+    }
+}
 
 /// Makes prompts.
 #[derive(Clone)]
@@ -33,6 +69,9 @@ pub(crate) struct Prepare {
     pub(crate) max_decoded: usize,
     /// What Ollama says of its models, where there is one.
     pub(crate) windows: Option<Arc<Windows>>,
+    pub(crate) large: LargeBodies,
+    /// Answers that prove what the next request goes on from.
+    pub(crate) recordings: Arc<Recordings>,
 }
 
 /// A request that holds a conversation.
@@ -66,9 +105,14 @@ impl Prepared {
     }
 }
 
-/// The body decodes to more than this many bytes.
+/// Why nothing is sent for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge(pub(crate) usize);
+pub(crate) enum Declined {
+    /// The body decodes to more than this many bytes.
+    TooLarge(usize),
+    /// Only the end of the conversation came (hazard 41).
+    Tethered,
+}
 
 /// What could be told of a body before its prompt was made.
 struct Told {
@@ -81,19 +125,28 @@ enum Outcome {
     Made(Box<Sent>),
     Passed(Skip),
     Side,
-    TooLarge(usize),
+    Declined(Declined),
 }
 
 impl Prepare {
     /// Makes what is sent for a request; `Task::Count` decides and records nothing.
-    pub(crate) async fn prepare(&self, came: &Came) -> Result<Prepared, TooLarge> {
+    pub(crate) async fn prepare(&self, came: &Came) -> Result<Prepared, Declined> {
         let told = Arc::new(OnceLock::new());
-        let work = {
-            let (this, came, told) = (self.clone(), came.clone(), Arc::clone(&told));
-            move || this.outcome(&came, &told)
+        let outcome = match timeout(self.within, self.large.room(came.body.len())).await {
+            Ok(room) => {
+                let (this, came, told) = (self.clone(), came.clone(), Arc::clone(&told));
+                let work = move || {
+                    let outcome = this.outcome(&came, &told);
+                    // Held until it is done, also where nobody waits for it any longer.
+                    drop(room);
+                    outcome
+                };
+                bounded(self.within, work).await
+            }
+            Err(_) => Err(Skip::Deadline),
         };
-        let (made, mut side, skip) = match bounded(self.within, work).await {
-            Ok(Outcome::TooLarge(most)) => return Err(TooLarge(most)),
+        let (made, mut side, skip) = match outcome {
+            Ok(Outcome::Declined(why)) => return Err(why),
             Ok(Outcome::Made(sent)) => (Some(*sent), false, None),
             Ok(Outcome::Side) => (None, true, None),
             Ok(Outcome::Passed(skip)) | Err(skip) => (None, false, Some(skip)),
@@ -173,13 +226,23 @@ impl Prepare {
     }
 
     fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {
-        let body = match plain(came, self.max_decoded) {
+        let came_in = match plain(came, self.max_decoded) {
             Ok(body) => body,
-            Err(Undecoded::TooLarge(most)) => return Outcome::TooLarge(most),
+            Err(Undecoded::TooLarge(most)) => {
+                return Outcome::Declined(Declined::TooLarge(most));
+            }
             Err(Undecoded::Unreadable) => return Outcome::Passed(Skip::Unreadable),
         };
-        let Some(facts) = Facts::of(&body, came.dialect) else {
+        let Some(facts) = Facts::of(&came_in, came.dialect) else {
             return Outcome::Passed(Skip::Unreadable);
+        };
+        let thread = facts.thread().filter(|_| came.dialect == Dialect::Messages);
+        let body = match thread.map(|thread| tether::untied(&came_in, thread)) {
+            None => came_in.clone(),
+            Some(Some(untied)) => untied,
+            // There is no conversation to send anew for a count.
+            Some(None) if came.task == Task::Count => return Outcome::Passed(Skip::Chained),
+            Some(None) => return Outcome::Declined(Declined::Tethered),
         };
         let told = told.get_or_init(|| {
             let (format, model) = (came.dialect.format(), facts.model());
@@ -207,6 +270,10 @@ impl Prepare {
         if !counts && clients::is_side_request(&came.headers, &facts, &body) {
             return Outcome::Side;
         }
+        if told.ask.label.is_none() {
+            // Without an id only what is recorded tells which conversation this is.
+            Handle::current().block_on(self.recordings.settled());
+        }
         let made = match counts {
             true => self.hub.look(&told.ask),
             false => Handle::current().block_on(self.hub.prompt(&told.ask)),
@@ -230,7 +297,7 @@ async fn bounded<T: Send + 'static>(
     within: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Skip> {
-    match tokio::time::timeout(within, spawn_blocking(work)).await {
+    match timeout(within, spawn_blocking(work)).await {
         Ok(Ok(done)) => Ok(done),
         // A panic stays on its thread.
         Ok(Err(_)) => Err(Skip::Panicked),
@@ -242,4 +309,31 @@ async fn bounded<T: Send + 'static>(
 fn plain(came: &Came, most: usize) -> Result<Bytes, Undecoded> {
     let encodings: Vec<Encoding> = encodings(&came.headers)?;
     decode(came.body.clone(), &encodings, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn small_bodies_wait_for_no_large_one() {
+        let bodies = LargeBodies::default();
+        let first = bodies.room(40 << 20).await;
+        assert!(first.is_some());
+        let mut second = Box::pin(bodies.room(40 << 20));
+        assert!(at_once(&mut second).is_none(), "both at once are too many bytes");
+        assert!(bodies.room(2 << 10).await.is_none());
+        drop(first);
+        assert!(second.await.is_some());
+        assert!(bodies.room(1 << 30).await.is_some(), "whatever its size, one alone has room");
+    }
+
+    /// What a future gives at once.
+    fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::Pin::new(future).poll(&mut context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        }
+    }
 }

@@ -1,10 +1,16 @@
-//! Where a request goes: which API it speaks, and what is to be done with it.
+//! Where a request goes: which address it came in at, which API it speaks, and what is to be done
+//! with it.
+//!
+//! Each upstream has an address of its own, `/to/NAME`, behind which all paths are its. At the bare
+//! address paths are known by the tables here; what stands in none of them goes nowhere.
 //!
 //! Invariant: pure, and decided by method, path and header names alone, so that a body never
-//! chooses who is shown a credential. Called by the server, once per request.
+//! chooses who is shown a credential. Called by `handler`, once per request.
 
 use epitome::Format;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Uri};
+
+use crate::stray::Stray;
 
 /// An API, and with it the upstream that may see a request's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,95 +79,308 @@ pub(crate) enum Task {
     Pass,
 }
 
+/// How an answer of ours is worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As clients of this API read it.
+    Of(Dialect),
+    /// As clients of Google's APIs do.
+    Google,
+    /// As clients of Amazon's do.
+    Amazon,
+}
+
 /// Where a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
+    /// The API whose upstream it goes to.
     pub(crate) api: Api,
     pub(crate) dialect: Dialect,
     pub(crate) task: Task,
 }
 
-/// Finds the way of a request. A slash more or less in its path makes no other request of it.
-pub(crate) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
-    let path = path.trim_end_matches('/');
-    let path = if path.starts_with("//") { path.trim_start_matches('/') } else { path };
-    let path = path.strip_prefix('/').unwrap_or(path);
-    let known = match path {
-        "v1/messages" => Some((Api::Anthropic, Dialect::Messages, Task::Prompt)),
-        "v1/messages/count_tokens" => Some((Api::Anthropic, Dialect::Messages, Task::Count)),
-        "v1/chat/completions" | "chat/completions" => {
-            Some((Api::OpenAi, Dialect::Chat, Task::Prompt))
-        }
-        "v1/responses" | "responses" => Some((Api::OpenAi, Dialect::Responses, Task::Prompt)),
-        "api/chat" => Some((Api::Ollama, Dialect::Ollama, Task::Prompt)),
-        _ => None,
-    };
-    match known {
-        Some((api, dialect, task)) if method == Method::POST => Route { api, dialect, task },
-        Some((api, dialect, _)) => Route { api, dialect, task: Task::Pass },
-        None => {
-            let api = owner(path, headers);
-            Route { api, dialect: Dialect::of(api), task: Task::Pass }
+/// A path that is known at the bare address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// The APIs that have it, its own one first.
+    pub(crate) apis: &'static [Api],
+    pub(crate) dialect: Dialect,
+    pub(crate) task: Task,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Whether somebody is here.
+    Alive,
+    /// Something of the one upstream that has this address.
+    Of(Route),
+    /// Something of an API, at the bare address.
+    Bare(Known),
+    /// Something that nobody here has.
+    Stray(Stray),
+}
+
+impl Asked {
+    /// How a fault is worded for whoever asks.
+    pub(crate) fn manner(self) -> Manner {
+        match self {
+            Asked::Alive => Manner::Of(Dialect::Chat),
+            Asked::Of(Route { dialect, .. }) | Asked::Bare(Known { dialect, .. }) => {
+                Manner::Of(dialect)
+            }
+            Asked::Stray(stray) => stray.manner(),
         }
     }
 }
 
-/// The API that a request belongs to which is not known by its path.
-fn owner(path: &str, headers: &HeaderMap) -> Api {
-    let under = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    let own = ["anthropic-version", "x-api-key"];
-    if under("v1/messages") || own.iter().any(|name| headers.contains_key(*name)) {
-        Api::Anthropic
-    } else if under("api") {
-        Api::Ollama
-    } else {
-        Api::OpenAi
+/// The folder of the addresses that belong to one upstream each. Providers have paths such as
+/// `/openai/v1` of their own, so their names alone would not do.
+const ADDRESSES: &str = "to";
+
+/// Who has the paths of Anthropic's conversations.
+const MESSAGES: &[Api] = &[Api::Anthropic, Api::Ollama];
+/// Who has the paths of OpenAI's API.
+const COMPATIBLE: &[Api] = &[Api::OpenAi, Api::Ollama];
+
+/// What stands under `v1` of OpenAI's API.
+const OPENAI: [&str; 22] = [
+    "assistants",
+    "audio",
+    "batches",
+    "chat",
+    "completions",
+    "containers",
+    "conversations",
+    "embeddings",
+    "evals",
+    "files",
+    "fine_tuning",
+    "images",
+    "models",
+    "moderations",
+    "organization",
+    "realtime",
+    "responses",
+    "skills",
+    "threads",
+    "uploads",
+    "vector_stores",
+    "videos",
+];
+
+/// What stands under `v1` of Anthropic's API, beside its conversations.
+const ANTHROPIC: [&str; 5] = ["complete", "files", "models", "organizations", "skills"];
+
+/// What stands under `api` of Ollama's.
+const OLLAMA: [&str; 17] = [
+    "blobs",
+    "chat",
+    "copy",
+    "create",
+    "delete",
+    "embed",
+    "embeddings",
+    "generate",
+    "me",
+    "ps",
+    "pull",
+    "push",
+    "show",
+    "signout",
+    "status",
+    "tags",
+    "version",
+];
+
+/// What is left of an address behind its first folder, where that is the right one.
+pub(crate) fn behind(uri: &Uri, is_right: impl Fn(&str) -> bool) -> Option<Uri> {
+    let path = uri.path().trim_start_matches('/');
+    let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+    if !is_right(first) {
+        return None;
     }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("/{}{query}", rest.trim_start_matches('/')).parse().ok()
+}
+
+/// The upstream that an address belongs to, and what is asked of it.
+pub(crate) fn addressed(uri: &Uri) -> Option<(Api, Uri)> {
+    let inner = behind(uri, |first| first == ADDRESSES)?;
+    let all = [Api::Anthropic, Api::OpenAi, Api::Ollama];
+    all.into_iter().find_map(|api| Some((api, behind(&inner, |first| first == api.name())?)))
+}
+
+/// Finds out what a request asks for, of one upstream or at the bare address. A slash more or less
+/// in its path makes no other request of it.
+pub(crate) fn asked(of: Option<Api>, method: &Method, uri: &Uri, headers: &HeaderMap) -> Asked {
+    let path = uri.path().trim_matches('/');
+    let probes = match of {
+        Some(_) => *method == Method::HEAD,
+        None => [Method::HEAD, Method::GET].contains(method),
+    };
+    if path.is_empty() && probes {
+        return Asked::Alive;
+    }
+    let talk = conversation(path);
+    let task = |task| if *method == Method::POST { task } else { Task::Pass };
+    match (of, talk) {
+        (Some(api), Some((dialect, asked))) => Asked::Of(Route { api, dialect, task: task(asked) }),
+        (Some(api), None) => Asked::Of(Route { api, dialect: Dialect::of(api), task: Task::Pass }),
+        (None, Some((dialect, asked))) => {
+            let apis = match dialect {
+                Dialect::Messages => MESSAGES,
+                Dialect::Chat | Dialect::Responses => COMPATIBLE,
+                Dialect::Ollama => &[Api::Ollama],
+            };
+            Asked::Bare(Known { apis, dialect, task: task(asked) })
+        }
+        (None, None) => match passing(path, headers).filter(|_| !Stray::is_google(uri, headers)) {
+            Some(apis) => {
+                let dialect = Dialect::of(apis[0]);
+                Asked::Bare(Known { apis, dialect, task: Task::Pass })
+            }
+            None => Asked::Stray(Stray::of(uri, headers)),
+        },
+    }
+}
+
+/// A path that conversations are posted to.
+fn conversation(path: &str) -> Option<(Dialect, Task)> {
+    Some(match path {
+        "v1/messages" => (Dialect::Messages, Task::Prompt),
+        "v1/messages/count_tokens" => (Dialect::Messages, Task::Count),
+        "v1/chat/completions" | "chat/completions" => (Dialect::Chat, Task::Prompt),
+        "v1/responses" | "responses" => (Dialect::Responses, Task::Prompt),
+        "api/chat" => (Dialect::Ollama, Task::Prompt),
+        _ => return None,
+    })
+}
+
+/// Who has any other path that is known.
+fn passing(path: &str, headers: &HeaderMap) -> Option<&'static [Api]> {
+    let is_anthropic = is_of_anthropic(headers);
+    let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+    match (path.strip_prefix("v1/"), path.strip_prefix("api/")) {
+        (Some(rest), _) if rest.starts_with("messages/") || rest == "complete" => Some(MESSAGES),
+        (Some(rest), _) if is_anthropic && ANTHROPIC.contains(&&*first(rest)) => {
+            Some(&[Api::Anthropic])
+        }
+        (_, Some(rest)) => OLLAMA.contains(&&*first(rest)).then_some(&[Api::Ollama]),
+        (rest, _) => OPENAI.contains(&&*first(rest.unwrap_or(path))).then_some(COMPATIBLE),
+    }
+}
+
+/// Whether a client of Anthropic's API sent these headers.
+pub(crate) fn is_of_anthropic(headers: &HeaderMap) -> bool {
+    ["anthropic-version", "x-api-key"].iter().any(|name| headers.contains_key(*name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(request: &str, header: Option<&'static str>, api: Api, dialect: Dialect, task: Task) {
-        let (method, path) = request.split_once(' ').unwrap();
+    fn found(request: &str, header: Option<&'static str>) -> (Asked, String) {
+        let (method, uri) = request.split_once(' ').unwrap();
         let mut headers = HeaderMap::new();
         if let Some(name) = header {
             headers.insert(name, "2023-06-01".parse().unwrap());
         }
-        let found = route(&method.parse().unwrap(), path, &headers);
-        assert_eq!(found, Route { api, dialect, task }, "{request} {header:?}");
+        let uri: Uri = uri.parse().unwrap();
+        let (of, uri) = match addressed(&uri) {
+            Some((api, inner)) => (Some(api), inner),
+            None => (None, uri),
+        };
+        (asked(of, &method.parse().unwrap(), &uri, &headers), uri.to_string())
+    }
+
+    #[track_caller]
+    fn check(request: &str, apis: &'static [Api], dialect: Dialect, task: Task) {
+        let (asked, _) = found(request, None);
+        assert_eq!(asked, Asked::Bare(Known { apis, dialect, task }), "{request}");
+    }
+
+    #[track_caller]
+    fn check_addressed(request: &str, route: (Api, Dialect, Task), inner: &str) {
+        let (api, dialect, task) = route;
+        let expected = (Asked::Of(Route { api, dialect, task }), inner.to_owned());
+        assert_eq!(found(request, None), expected, "{request}");
     }
 
     #[test]
     fn conversations_are_known_by_their_path() {
         use Task::Prompt;
-        check("POST /v1/messages", None, Api::Anthropic, Dialect::Messages, Prompt);
-        check("POST //v1/messages/", None, Api::Anthropic, Dialect::Messages, Prompt);
-        check("POST /v1/chat/completions", None, Api::OpenAi, Dialect::Chat, Prompt);
-        check("POST /chat/completions", None, Api::OpenAi, Dialect::Chat, Prompt);
-        check("POST /v1/responses", None, Api::OpenAi, Dialect::Responses, Prompt);
-        check("POST /responses", None, Api::OpenAi, Dialect::Responses, Prompt);
-        check("POST /api/chat", None, Api::Ollama, Dialect::Ollama, Prompt);
+        check("POST /v1/messages", MESSAGES, Dialect::Messages, Prompt);
+        check("POST //v1/messages/", MESSAGES, Dialect::Messages, Prompt);
+        check("POST /v1/chat/completions", COMPATIBLE, Dialect::Chat, Prompt);
+        check("POST /chat/completions", COMPATIBLE, Dialect::Chat, Prompt);
+        check("POST /v1/responses", COMPATIBLE, Dialect::Responses, Prompt);
+        check("POST /responses", COMPATIBLE, Dialect::Responses, Prompt);
+        check("POST /api/chat", &[Api::Ollama], Dialect::Ollama, Prompt);
         let count = "POST /v1/messages/count_tokens";
-        check(count, None, Api::Anthropic, Dialect::Messages, Task::Count);
+        check(count, MESSAGES, Dialect::Messages, Task::Count);
     }
 
     #[test]
-    fn all_else_passes_to_the_api_that_it_names() {
-        let version = Some("anthropic-version");
+    fn known_paths_pass_to_those_who_have_them() {
         use Task::Pass;
-        check("HEAD /", None, Api::OpenAi, Dialect::Chat, Pass);
-        check("GET /v1/models", None, Api::OpenAi, Dialect::Chat, Pass);
-        check("GET /v1/models", version, Api::Anthropic, Dialect::Messages, Pass);
-        check("HEAD /", Some("x-api-key"), Api::Anthropic, Dialect::Messages, Pass);
-        check("POST /v1/messages/batches", None, Api::Anthropic, Dialect::Messages, Pass);
-        check("GET /v1/messages", None, Api::Anthropic, Dialect::Messages, Pass);
-        check("GET /v1/responses", None, Api::OpenAi, Dialect::Responses, Pass);
-        check("GET /v1/responses/resp_1", None, Api::OpenAi, Dialect::Chat, Pass);
-        check("GET /api/tags", None, Api::Ollama, Dialect::Ollama, Pass);
-        check("GET /apiary", None, Api::OpenAi, Dialect::Chat, Pass);
-        check("POST /v1/messagesx", None, Api::OpenAi, Dialect::Chat, Pass);
+        check("GET /v1/models", COMPATIBLE, Dialect::Chat, Pass);
+        check("POST /v1/embeddings?x=1", COMPATIBLE, Dialect::Chat, Pass);
+        check("POST /v1/messages/batches", MESSAGES, Dialect::Messages, Pass);
+        check("GET /v1/messages", MESSAGES, Dialect::Messages, Pass);
+        check("GET /v1/responses/resp_1", COMPATIBLE, Dialect::Chat, Pass);
+        check("GET /api/tags", &[Api::Ollama], Dialect::Ollama, Pass);
+        for header in ["anthropic-version", "x-api-key"] {
+            let Asked::Bare(known) = found("GET /v1/models", Some(header)).0 else { panic!() };
+            assert_eq!((known.apis, known.dialect), (&[Api::Anthropic][..], Dialect::Messages));
+        }
+    }
+
+    #[test]
+    fn an_address_of_one_upstream_has_all_of_its_paths() {
+        use Task::{Pass, Prompt};
+        let chat = (Api::Ollama, Dialect::Chat, Prompt);
+        check_addressed("POST /to/ollama/v1/chat/completions", chat, "/v1/chat/completions");
+        let messages = (Api::OpenAi, Dialect::Messages, Prompt);
+        check_addressed("POST //to/openai//v1/messages?beta", messages, "/v1/messages?beta");
+        let pass = (Api::OpenAi, Dialect::Chat, Pass);
+        let azure = "/deployments/d/chat/completions?api-version=1";
+        check_addressed(&format!("POST /to/openai{azure}"), pass, azure);
+        check_addressed("GET /to/openai", pass, "/");
+        check_addressed("GET /to/anthropic/x", (Api::Anthropic, Dialect::Messages, Pass), "/x");
+    }
+
+    #[test]
+    fn whoever_asks_whether_somebody_is_here_is_told() {
+        for request in ["HEAD /", "GET /", "HEAD /to/anthropic", "HEAD /to/ollama/"] {
+            assert_eq!(found(request, None).0, Asked::Alive, "{request}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_goes_nowhere() {
+        for request in [
+            "POST /",
+            "POST /v1",
+            "POST /v1/messagesx",
+            "PATCH /v1/anything",
+            "GET /apiary",
+            "GET /to/nobody/v1/models",
+            "POST /openai/v1/chat/completions",
+            "POST /openai/deployments/d/chat/completions?api-version=1",
+            "POST /anthropic/v1/messages",
+            "POST /api/v1/chat/completions",
+            "POST /api/v1/messages",
+            "POST /model/anthropic.claude/invoke",
+            "POST /v1beta/models/g:streamGenerateContent?alt=sse",
+            "POST /v1/models/g:generateContent",
+            "GET /v1/models?key=k",
+            "POST /v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict",
+            "POST /v1internal:streamGenerateContent",
+        ] {
+            assert!(matches!(found(request, None).0, Asked::Stray(_)), "{request}");
+        }
+        let google = found("GET /v1/models", Some("x-goog-api-key")).0;
+        assert_eq!(google, Asked::Stray(Stray::Google));
     }
 }

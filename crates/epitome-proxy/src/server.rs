@@ -1,24 +1,32 @@
 //! Listens, serves each connection, and stops without breaking what runs.
 //!
-//! Invariant: a client costs a bounded number of connections, and a head that never comes costs a
-//! bounded time. Called by whoever wants a proxy.
+//! Invariant: the number of connections is bounded, and that of requests that are served at once. A
+//! connection has a place among those only while a request of its is answered, so heads that come
+//! slowly or never hold up nobody. Called by whoever wants a proxy.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Response;
+use hyper::body::{Body, Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::app::App;
 use crate::handler::handle;
 use crate::ledger::Ledger;
+use crate::lobby::{Lobby, Seat};
 use crate::settings::{ProxyError, Settings};
+use crate::stream::Outflow;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
 const REST: Duration = Duration::from_millis(50);
@@ -100,11 +108,14 @@ async fn accept(
     mut stopped: watch::Receiver<Option<Duration>>,
 ) {
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(app.settings.max_connections));
+    let Settings { max_connections, max_waiting, .. } = app.settings;
+    let open = Arc::new(Semaphore::new(max_connections.saturating_add(max_waiting)));
+    let hall = Hall { places: Arc::new(Semaphore::new(max_connections)), app };
+    let lobby = Lobby::new(max_waiting);
     let mut served = JoinSet::new();
     loop {
-        let place = tokio::select! {
-            place = Arc::clone(&places).acquire_owned() => place,
+        let connected = tokio::select! {
+            connected = Arc::clone(&open).acquire_owned() => connected,
             _ = stopped.changed() => break,
         };
         let accepted = tokio::select! {
@@ -114,17 +125,20 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                let connection = serve(&app, stream);
-                let connection = graceful.watch(connection);
-                served.spawn(async move {
+                let seat = lobby.seat();
+                let connection = graceful.watch(serve(&hall, stream, &seat));
+                let task = served.spawn(async move {
                     if let Err(error) = connection.await {
                         tracing::debug!(%error, "a connection ended");
                     }
-                    drop(place);
+                    drop(connected);
                 });
+                seat.served_by(task);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
+                // Where too many files are open, those go on which nothing is asked.
+                lobby.thin_out();
                 tokio::time::sleep(REST).await;
             }
         }
@@ -137,24 +151,73 @@ async fn accept(
     served.shutdown().await;
 }
 
+/// Where requests are answered.
+#[derive(Clone)]
+struct Hall {
+    app: Arc<App>,
+    /// So many at once.
+    places: Arc<Semaphore>,
+}
+
+/// The body of an answer, with the place of its request.
+struct Served {
+    body: Outflow,
+    seat: Arc<Seat>,
+    /// Held until the last byte has gone out; nobody closes the places.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.seat.sit();
+    }
+}
+
+impl Body for Served {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// One connection.
 fn serve(
-    app: &Arc<App>,
+    hall: &Hall,
     stream: TcpStream,
+    seat: &Arc<Seat>,
 ) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send + 'static {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps small packets back");
     }
     let service = {
-        let app = Arc::clone(app);
+        let (hall, seat) = (hall.clone(), Arc::clone(seat));
         service_fn(move |request| {
-            let app = Arc::clone(&app);
-            async move { Ok::<_, std::convert::Infallible>(handle(app, request).await) }
+            let (Hall { app, places }, seat) = (hall.clone(), Arc::clone(&seat));
+            seat.rise();
+            async move {
+                let place = places.acquire_owned().await.ok();
+                let answer: Response<Outflow> = handle(app, request).await;
+                let answer = answer.map(|body| Served { body, seat, _place: place });
+                Ok::<_, std::convert::Infallible>(answer)
+            }
         })
     };
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(app.settings.head_within)
+        .header_read_timeout(hall.app.settings.head_within)
         .max_buf_size(READ)
         .serve_connection(TokioIo::new(stream), service)
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is set here never changes while it runs.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,8 +12,8 @@ use std::time::Duration;
 use epitome::{CachePrices, Hub};
 use epitome_mcp::Http;
 
-use crate::access::Token;
-use crate::ledger::Terms;
+use crate::access::{PathToken, Token};
+use crate::ledger::{LedgerKeeper, Terms};
 use crate::route::Api;
 use crate::url::Url;
 
@@ -25,6 +26,8 @@ pub struct Settings {
     pub upstreams: Upstreams,
     /// Who may use it. None: whoever reaches it, which is allowed on a loopback address only.
     pub tokens: Option<Vec<Token>>,
+    /// What every path must begin with, where the proxy is there for one client alone.
+    pub path_token: Option<PathToken>,
     /// Makes and figures prompts, and sends what came.
     pub shadow: bool,
     /// Where each request, what was sent for it, and what is known about it are written.
@@ -48,14 +51,19 @@ pub struct Settings {
     pub floor_share: f64,
     /// On what terms figures are kept; its `shadow` and `run` are taken from here.
     pub terms: Terms,
+    /// Where its figures are kept for the next proxy; without it they end with this one.
+    pub books: Option<Arc<dyn LedgerKeeper>>,
     /// How long reaching an upstream may take.
     pub connect_within: Duration,
     /// How long a client may take for the head of a request, and stay connected without one.
     pub head_within: Duration,
     /// How long a client may pause in the middle of a body.
     pub body_within: Duration,
-    /// How many connections are served at the same time; more wait.
+    /// How many requests are served at the same time; more wait.
     pub max_connections: usize,
+    /// How many connections may be open on which nothing is asked. Where one more would be, the one
+    /// that waits longest is closed.
+    pub max_waiting: usize,
 }
 
 impl Settings {
@@ -65,6 +73,7 @@ impl Settings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
             upstreams: Upstreams::default(),
             tokens: None,
+            path_token: None,
             shadow: false,
             dump: None,
             max_body: 64 << 20,
@@ -75,15 +84,18 @@ impl Settings {
             alarm_after: 5,
             floor_share: 0.25,
             terms: Terms::new(CachePrices { read: 0.1, write: 1.25 }),
+            books: None,
             connect_within: Duration::from_secs(15),
             head_within: Duration::from_secs(120),
             body_within: Duration::from_secs(60),
             max_connections: 1024,
+            max_waiting: 1024,
         }
     }
 }
 
-/// Where requests go, by API. The only one that is set takes everything.
+/// Where requests go, by API. Each has an address of its own, `/to/NAME`. At the bare address a path
+/// that several APIs have goes to the one among them that was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upstreams {
     /// For Anthropic's API.
@@ -92,20 +104,60 @@ pub struct Upstreams {
     pub openai: Option<Url>,
     /// For Ollama's API.
     pub ollama: Option<Url>,
+    /// Those that stand above because nobody said otherwise. Once one is chosen, these are reached
+    /// at their own addresses alone.
+    pub defaults: BTreeSet<Api>,
+}
+
+/// Why a path at the bare address goes nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unchosen {
+    /// None of the APIs that have it has an upstream.
+    Unset,
+    /// Some have, and nobody chose between them.
+    Undecided,
 }
 
 impl Upstreams {
-    /// The upstream that an API's requests go to.
+    /// The upstream that an API's own address leads to.
+    pub(crate) fn own(&self, api: Api) -> Option<&Url> {
+        match api {
+            Api::Anthropic => self.anthropic.as_ref(),
+            Api::OpenAi => self.openai.as_ref(),
+            Api::Ollama => self.ollama.as_ref(),
+        }
+    }
+
+    /// The upstream of a path at the bare address, and its API, among those that have the path.
+    pub(crate) fn bare(&self, apis: &[Api]) -> Result<(Api, &Url), Unchosen> {
+        let set = || apis.iter().filter_map(|api| Some((*api, self.own(*api)?)));
+        if let Some(chosen) = set().find(|(api, _)| !self.defaults.contains(api)) {
+            return Ok(chosen);
+        }
+        let first = *apis.first().ok_or(Unchosen::Unset)?;
+        if let Some(sole) = self.sole() {
+            return Ok((first, sole));
+        }
+        // Where nobody chose anything the bare address is Anthropic's, and Ollama's for what only
+        // it has. Paths of OpenAI's are spoken by too many to say whose they are.
+        let nothing_chosen = self.all().count() == self.defaults.len();
+        let own = self.own(first).filter(|_| nothing_chosen && first != Api::OpenAi);
+        match own {
+            Some(own) => Ok((first, own)),
+            None if set().next().is_some() => Err(Unchosen::Undecided),
+            None => Err(Unchosen::Unset),
+        }
+    }
+
+    /// The upstream of an API, which where only one is set is that one.
     pub(crate) fn of(&self, api: Api) -> Option<&Url> {
-        let own = match api {
-            Api::Anthropic => &self.anthropic,
-            Api::OpenAi => &self.openai,
-            Api::Ollama => &self.ollama,
-        };
-        own.as_ref().or_else(|| {
-            let mut all = self.all();
-            all.next().filter(|_| all.next().is_none())
-        })
+        self.own(api).or_else(|| self.sole())
+    }
+
+    /// The only one that is set.
+    fn sole(&self) -> Option<&Url> {
+        let mut all = self.all();
+        all.next().filter(|_| all.next().is_none())
     }
 
     /// All that are set.
@@ -161,16 +213,47 @@ pub enum ProxyError {
 mod tests {
     use super::*;
 
+    use Api::{Anthropic, Ollama, OpenAi};
+
+    const MESSAGES: [Api; 2] = [Anthropic, Ollama];
+    const CHAT: [Api; 2] = [OpenAi, Ollama];
+
+    fn url(host: &str) -> Option<Url> {
+        Some(format!("http://{host}").parse().unwrap())
+    }
+
+    /// Where a path of each kind goes at the bare address, by the letter of its upstream.
+    #[track_caller]
+    fn check(upstreams: &Upstreams, expected: [&str; 3]) {
+        let found = [&MESSAGES[..], &CHAT, &[Ollama]].map(|apis| match upstreams.bare(apis) {
+            Ok((_, url)) => url.to_string().trim_start_matches("http://").to_owned(),
+            Err(why) => format!("{why:?}"),
+        });
+        assert_eq!(found, expected, "{upstreams:?}");
+    }
+
     #[test]
     fn a_sole_upstream_takes_everything() {
-        let url = |host: &str| Some(format!("http://{host}").parse::<Url>().unwrap());
-        let mut upstreams = Upstreams { openai: url("o"), ..Upstreams::default() };
-        let found = |upstreams: &Upstreams| {
-            [Api::Anthropic, Api::OpenAi, Api::Ollama].map(|api| upstreams.of(api).cloned())
+        check(&Upstreams { openai: url("o"), ..Upstreams::default() }, ["o", "o", "o"]);
+        check(&Upstreams::default(), ["Unset", "Unset", "Unset"]);
+        let two = Upstreams { openai: url("o"), anthropic: url("a"), ..Upstreams::default() };
+        check(&two, ["a", "o", "Unset"]);
+    }
+
+    #[test]
+    fn nothing_goes_to_a_provider_that_nobody_chose() {
+        let usual = |defaults: &[Api]| Upstreams {
+            anthropic: url("a"),
+            openai: url("o"),
+            ollama: url("l"),
+            defaults: defaults.iter().copied().collect(),
         };
-        assert_eq!(found(&upstreams), [url("o"), url("o"), url("o")]);
-        upstreams.anthropic = url("a");
-        assert_eq!(found(&upstreams), [url("a"), url("o"), None]);
-        assert_eq!(found(&Upstreams::default()), [None, None, None]);
+        check(&usual(&[Anthropic, OpenAi, Ollama]), ["a", "Undecided", "l"]);
+        check(&usual(&[Anthropic, OpenAi]), ["l", "l", "l"]);
+        check(&usual(&[Anthropic, Ollama]), ["Undecided", "o", "Undecided"]);
+        check(&usual(&[OpenAi, Ollama]), ["a", "Undecided", "Undecided"]);
+        check(&usual(&[OpenAi]), ["a", "l", "l"]);
+        check(&usual(&[]), ["a", "o", "l"]);
+        assert_eq!(usual(&[OpenAi]).own(OpenAi), url("o").as_ref());
     }
 }

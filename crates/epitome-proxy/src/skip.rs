@@ -36,6 +36,20 @@ impl Skip {
         }
     }
 
+    /// The word of a reason, where it is one.
+    pub(crate) fn known(word: &str) -> Option<&'static str> {
+        let all = [
+            Skip::Unreadable,
+            Skip::Chained,
+            Skip::ProviderEdits,
+            Skip::Signed,
+            Skip::Deadline,
+            Skip::Failed,
+            Skip::Panicked,
+        ];
+        all.into_iter().map(Skip::word).find(|known| *known == word)
+    }
+
     /// Whether something went wrong; otherwise it is as the request wants it.
     pub(crate) fn is_failure(self) -> bool {
         !matches!(self, Skip::Chained | Skip::ProviderEdits | Skip::Signed)

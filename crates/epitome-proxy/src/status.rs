@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use epitome_types::{Breakdown, Usage};
 use serde::Serialize;
 
-use crate::ledger::{Bill, Conversation, Figures, Snapshot};
+use crate::ledger::{Bill, Conversation, Figures, OwnCost, Snapshot};
 
 /// The type that the JSON is served as.
 pub(crate) const TYPE: &str = "application/json";
@@ -24,8 +24,10 @@ pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
         version: env!("CARGO_PKG_VERSION"),
         now: moment(now),
         started: moment(books.started),
+        since: moment(books.since),
         shadow: books.shadow,
         all: Sums::of(&books.all),
+        own_calls: OwnCalls::of(books.own),
         passed: books.passed,
         alarms: books.alarms(now).map(Alarm::of).collect(),
         sessions: books.conversations.iter().map(Session::of).collect(),
@@ -37,7 +39,7 @@ pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
 
 /// A time, ISO 8601.
 pub(crate) fn moment(time: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(time.max(SystemTime::UNIX_EPOCH)).to_string()
+    humantime::format_rfc3339_seconds(epitome::calendar_time(time)).to_string()
 }
 
 #[derive(Serialize)]
@@ -46,9 +48,13 @@ struct Status<'a> {
     version: &'static str,
     now: String,
     started: String,
+    /// Since when the sums count, over all proxies on this store.
+    since: String,
     /// Whether all goes out as it came; `sent` is what would have been sent then.
     shadow: bool,
     all: Sums<'a>,
+    /// Calls of models that write summaries; what they cost is part of what was paid in `all.net`.
+    own_calls: OwnCalls,
     /// Requests that passed through untouched, since they hold no conversation.
     passed: u64,
     alarms: Vec<Alarm<'a>>,
@@ -99,6 +105,7 @@ struct Sums<'a> {
     skips: &'a BTreeMap<&'static str, u64>,
     alarms: u64,
     overflows: u64,
+    input_transformations: u64,
     /// By status; 0 where there was no answer.
     errors: &'a BTreeMap<u16, u64>,
     bytes: Sides,
@@ -119,7 +126,8 @@ struct Provider {
     usage: Usage,
 }
 
-/// What the provider was paid against what the raw history would have cost, under the same cache.
+/// What the provider was paid against what the client would have paid by itself, under the same cache
+/// and as far as its window goes.
 #[derive(Serialize)]
 struct Net {
     /// In the price of one token of input that is not cached.
@@ -128,6 +136,8 @@ struct Net {
     /// In US dollars, for those answers whose model's price is known.
     dollars: Option<Cost>,
     priced_answers: u64,
+    /// Answers of models whose price is not known; they are in no sum of money.
+    unpriced_answers: u64,
 }
 
 #[derive(Serialize)]
@@ -143,6 +153,23 @@ struct Cost {
 struct Sides {
     raw: u64,
     sent: u64,
+}
+
+/// Calls of models that write summaries.
+#[derive(Serialize)]
+struct OwnCalls {
+    calls: u64,
+    paid: f64,
+    dollars: f64,
+    unpriced: u64,
+}
+
+impl OwnCalls {
+    fn of(own: OwnCost) -> Self {
+        let OwnCost { calls, tokens, dollars, unpriced } = own;
+        let dollars = (dollars * 1e6).round() / 1e6;
+        Self { calls, paid: tokens.round(), dollars, unpriced }
+    }
 }
 
 impl<'a> Session<'a> {
@@ -179,10 +206,12 @@ impl<'a> Sums<'a> {
                 tokens: Cost::of(figures.bill, 1.0),
                 dollars: (figures.priced > 0).then(|| Cost::of(figures.dollars, 1e6)),
                 priced_answers: figures.priced,
+                unpriced_answers: figures.unpriced,
             },
             skips: &figures.skips,
             alarms: figures.alarms,
             overflows: figures.overflows,
+            input_transformations: figures.transformations,
             errors: &figures.errors,
             bytes: Sides { raw: figures.bytes_in, sent: figures.bytes_sent },
         }

@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use epitome::{Ask, Format, Sent};
+use epitome::{Ask, Format, Sent, keeps_an_hour};
 use epitome_types::Breakdown;
 use epitome_wire::Reply;
-use http::StatusCode;
+use http::header::USER_AGENT;
+use http::{HeaderMap, StatusCode};
 
 use crate::app::App;
-use crate::ledger::{Acts, Exchange};
+use crate::clients;
+use crate::ledger::{Acts, Exchange, clipped};
 use crate::prepare::Prepared;
+use crate::recording::RecordingTicket;
 use crate::route::Api;
 use crate::skip::Skip;
 use crate::stream::Listener;
@@ -30,10 +33,14 @@ impl Line {
             session: None,
             api,
             model: None,
+            client: None,
+            window: None,
+            hour: false,
             raw: Breakdown::default(),
             sent: Breakdown::default(),
             acts: Acts::default(),
             overflowed: false,
+            transformed: 0,
             usage: None,
             status: 0,
             skip: None,
@@ -52,6 +59,13 @@ impl Line {
         self.0.skip = Some(skip);
     }
 
+    /// Its head says who asks.
+    pub(crate) fn asked_by(&mut self, headers: &HeaderMap) {
+        let client = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+        self.0.client = client.map(|client| clipped(client).to_owned());
+        self.0.window = clients::window(headers);
+    }
+
     /// It is ready to be sent.
     pub(crate) fn prepared(&mut self, tenant: &str, prepared: &Prepared, now: SystemTime) {
         let Self(line) = self;
@@ -59,6 +73,7 @@ impl Line {
         (line.skip, line.side) = (prepared.skip, prepared.side);
         line.prepared = since(line.started, now);
         line.bytes_in = prepared.plain.len() as u64;
+        line.hour = keeps_an_hour(&prepared.plain);
         self.made(tenant, prepared);
     }
 
@@ -111,6 +126,8 @@ pub(crate) struct Tee {
     reply: Option<Reply>,
     /// What the answer is for, where the journal wants it.
     made: Option<(Ask, Sent)>,
+    /// Held from before the client has the whole answer until it is recorded.
+    ticket: Option<RecordingTicket>,
     line: Option<Line>,
 }
 
@@ -124,7 +141,7 @@ impl Tee {
     ) -> Self {
         // Where a prompt could not be made, its history is not in the journal either.
         let made = prepared.made.filter(|_| prepared.skip.is_none());
-        Self { app, reply: plain.then(|| Reply::new(format)), made, line: Some(line) }
+        Self { app, reply: plain.then(|| Reply::new(format)), made, ticket: None, line: Some(line) }
     }
 
     /// Does something with what reads the answer; a fault in that is its end.
@@ -141,6 +158,10 @@ impl Listener for Tee {
             reply.hear(bytes);
             reply
         });
+        let is_complete = self.reply.as_ref().is_some_and(Reply::is_complete);
+        if is_complete && self.ticket.is_none() && self.made.is_some() {
+            self.ticket = Some(self.app.recording());
+        }
     }
 
     fn ended(&mut self, whole: bool) {
@@ -148,10 +169,19 @@ impl Listener for Tee {
         let answer = self.with(Reply::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
         line.usage = answer.usage;
+        line.transformed = answer.transformed;
+        if answer.transformed > 0 {
+            tracing::warn!(
+                session = line.session.as_deref().unwrap_or_default(),
+                count = answer.transformed,
+                "the provider left out reasoning of the prompt (`input_transformations`)"
+            );
+        }
         line.ended = self.app.now();
         self.app.put(&line);
         if let Some((ask, sent)) = self.made.take() {
-            self.app.answered(ask, sent, answer);
+            let ticket = self.ticket.take().unwrap_or_else(|| self.app.recording());
+            self.app.answered(ask, sent, answer, ticket);
         }
     }
 }

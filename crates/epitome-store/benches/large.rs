@@ -84,7 +84,7 @@ fn fill(store: &Sqlite, memory: &Memory, messages: usize) -> Chain {
             departure.blobs.push(Blob { id, source: format!("{entry} user"), text });
         }
         store.append("local", "long", &batch).unwrap();
-        store.index("local", &chains, &departure).unwrap();
+        store.index("local", "one", &chains, &departure).unwrap();
         memory.keep("local", &departure).unwrap();
     }
     chain
@@ -108,8 +108,10 @@ fn measure(path: &Path, memory: &Memory, head: Chain, messages: usize) {
     timed("open and list", || Sqlite::open(path).unwrap().sessions("local", 0, 50, false).unwrap());
     let store = Sqlite::open(path).unwrap();
     let last = u32::try_from(messages - 100).unwrap();
-    timed("the first page of the history", || store.history("local", head, 0, 100).unwrap());
-    timed("the last page of the history", || store.history("local", head, last, 100).unwrap());
+    timed("the first page of the history", || store.history("local", "one", head, 0, 100).unwrap());
+    timed("the last page of the history", || {
+        store.history("local", "one", head, last, 100).unwrap()
+    });
     for query in
         ["QX-50123", "what was the code of the vault?", "error", "the build failed", "zebra", ""]
     {

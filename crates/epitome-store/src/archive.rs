@@ -9,7 +9,15 @@ use epitome_kernel::{Departure, Journal, Said, Store, StoreError};
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
 /// is searched in the journal's own [`Store`].
 pub trait Archive: Journal + Store {
-    /// Sessions, the one used last first, at most `most` after skipping `skip`; those in the
+    /// The scopes that something was ever recorded in, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn scopes(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Sessions in which something was said, the one used last first, at most `most` after skipping
+    /// `skip`; those in the
     /// trash only where `trashed`.
     ///
     /// # Errors
@@ -30,14 +38,16 @@ pub trait Archive: Journal + Store {
     /// [`StoreError::NoSession`], or when the store cannot be read.
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError>;
 
-    /// The messages on the way to `head`, oldest first: at most `most` from the place `from` on.
+    /// The messages of a session on the way to `head`, oldest first: at most `most` from the place
+    /// `from` on.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read, or a message on the way is missing.
+    /// [`StoreError::NoSession`]; when the store cannot be read, or a message on the way is missing.
     fn history(
         &self,
         scope: &str,
+        session: &str,
         head: Chain,
         from: u32,
         most: usize,
@@ -94,9 +104,9 @@ pub trait Archive: Journal + Store {
     /// [`StoreError::NoSession`], or when the store cannot be written.
     fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
 
-    /// Deletes a session for good: the messages that it recorded and no other session or snapshot
-    /// leads to, their texts, the answers that it got, its snapshots, what policies noted of it, and its epochs unless all
-    /// that they cover stays. Gives how many messages went.
+    /// Deletes a session for good: its messages, their texts, the answers that it got, its snapshots,
+    /// what policies noted of it, and its epochs. What an older version recorded once for several
+    /// sessions stays for the others. Gives how many messages went.
     ///
     /// # Errors
     ///
@@ -121,7 +131,7 @@ pub trait Archive: Journal + Store {
     /// When the store cannot be read.
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError>;
 
-    /// Adds the pieces of messages and answers to the search; from now on it knows them.
+    /// Adds the pieces of a session's messages and answers to the search; from now on it knows them.
     ///
     /// # Errors
     ///
@@ -129,6 +139,7 @@ pub trait Archive: Journal + Store {
     fn index(
         &self,
         scope: &str,
+        session: &str,
         messages: &[Chain],
         departure: &Departure,
     ) -> Result<(), StoreError>;

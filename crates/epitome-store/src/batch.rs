@@ -5,11 +5,17 @@
 use std::borrow::Cow;
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Epoch, Rewrite};
-use epitome_kernel::{Batch, Departure, StoreError};
+use epitome_kernel::{Batch, Beginning, Clue, Departure, StoreError};
 use rustc_hash::FxHashSet;
 
 /// Chains that are looked up one by one from the end: a request mostly adds a message or two.
 const NEAR: usize = 4;
+
+/// Where histories begin that another client's session may hold of a request, and from the deepest one
+/// that any holds, how many are looked at: one that ends a few messages earlier may be the one.
+pub(crate) fn reach(clue: &Clue<'_>) -> (usize, usize) {
+    (clue.least.saturating_sub(1).min(clue.chains.len()), NEAR)
+}
 
 /// The deepest recorded history of these prefixes of one. What leads to a recorded history is
 /// recorded, so the middle of the rest tells which half to look in.
@@ -38,6 +44,12 @@ pub(crate) fn deepest<N, E>(
         }
     }
     Ok(best)
+}
+
+/// How a batch begins a session that nobody began: with nothing known of it but what it brings.
+pub(crate) fn beginning(batch: &Batch) -> Beginning {
+    let opened = batch.turn.map_or(0, |_| u32::try_from(batch.said.len()).unwrap_or(u32::MAX));
+    Beginning { label: batch.label.clone(), opened, from: None }
 }
 
 /// Refuses messages that do not follow one another.

@@ -90,7 +90,7 @@ pub(crate) fn of_epoch(epoch: &Epoch) -> FxHashSet<ContentId> {
             Op::Summarize(checkpoint) => {
                 found.extend([checkpoint.id, ContentId::of(&checkpoint.text)]);
             }
-            Op::Drop { .. } | Op::Strip { .. } => {}
+            Op::Drop { .. } | Op::Strip { .. } | Op::Unbind { .. } => {}
         }
     }
     found

@@ -99,15 +99,6 @@ impl Lineage {
         self.knots.iter().rev().map(|knot| (knot.key, knot.session)).collect()
     }
 
-    /// The session that recorded the last message of a run; `None` if it is not recorded whole.
-    pub(crate) fn recorder_of(&self, run: &Covered) -> Option<i64> {
-        let mut recorder = None;
-        self.runs(run, &mut |way| {
-            recorder = recorder.or_else(|| way.last().map(|&at| self.knots[at].session));
-        });
-        recorder
-    }
-
     /// Whether a run may hold a message that says this: it does, or it is not recorded whole so
     /// that nobody can tell.
     pub(crate) fn may_hold(&self, run: &Covered, key: EntryKey) -> bool {
@@ -253,16 +244,8 @@ mod tests {
     #[test]
     fn runs_are_found_on_their_branch() {
         let tree = forked();
-        assert_eq!(tree.recorder_of(&run(b"bcd")), Some(7));
-        assert_eq!(tree.recorder_of(&run(b"be")), Some(8));
-        assert_eq!(tree.recorder_of(&run(b"bce")), None);
-        assert_eq!(tree.recorder_of(&run(b"a")), Some(7));
         assert!(tree.may_hold(&run(b"abef"), key(b'e')));
         assert!(!tree.may_hold(&run(b"abcd"), key(b'e')));
         assert!(tree.may_hold(&run(b"xyz"), key(b'e')), "nobody can tell");
-        let estate = tree.estate(7, &[]);
-        let tree = tree.after(&estate);
-        assert_eq!(tree.recorder_of(&run(b"bcd")), None);
-        assert_eq!(tree.recorder_of(&run(b"bc")), Some(9));
     }
 }

@@ -2,8 +2,35 @@
 //!
 //! Invariant: pure. Called by both stores.
 
-use epitome_kernel::StoreError;
-use epitome_kernel::types::{ContentId, EntryKey};
+use epitome_kernel::types::{Chain, ContentId, EntryKey};
+use epitome_kernel::{Said, StoreError};
+use rustc_hash::FxHashSet;
+
+/// The way to a place in the history of a session.
+pub(crate) struct Way {
+    places: FxHashSet<Chain>,
+    /// When the last message on it was said.
+    until: Option<String>,
+    /// Whether it leads to what the session has come to.
+    pub(crate) is_whole: bool,
+}
+
+impl Way {
+    /// The way that these messages make.
+    pub(crate) fn of(said: &[Said], is_whole: bool) -> Self {
+        let places = said.iter().map(|said| said.chain).chain([Chain::default()]).collect();
+        let until = said.last().and_then(|said| said.at.clone());
+        Self { places, until, is_whole }
+    }
+
+    /// Whether something had been done by its end. Older versions recorded only the time of it.
+    pub(crate) fn had(&self, place: Option<Chain>, at: &str) -> bool {
+        match place {
+            Some(place) => self.places.contains(&place),
+            None => self.is_whole || self.until.as_deref().is_some_and(|until| at <= until),
+        }
+    }
+}
 
 /// Why an epoch cannot be taken back (`undone`), or done again.
 pub(crate) fn nothing(epoch: ContentId, known: bool, undone: bool) -> StoreError {

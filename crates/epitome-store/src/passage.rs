@@ -9,7 +9,7 @@ use std::ops::Range;
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{Counter, Departure, Excerpt};
 use memchr::memmem;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::rank::{Piece, rank};
 
@@ -79,6 +79,24 @@ fn find(whole: &str, text: &str, from: usize) -> Option<Range<usize>> {
     Some(at..at + needle.len())
 }
 
+/// The passages of several scopes as those of one: what two of them hold is there once, and what
+/// two of them hold is never taken for neighbours.
+pub(crate) fn joined(scopes: Vec<Vec<Kept>>) -> Vec<Kept> {
+    let mut seen: FxHashSet<(ContentId, ContentId)> = FxHashSet::default();
+    let (mut all, mut next) = (Vec::new(), 0);
+    for kept in scopes {
+        let first = next;
+        for mut one in kept {
+            one.order += first;
+            next = next.max(one.order + 2);
+            if seen.insert((one.original, ContentId::of(&one.text))) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
 /// The excerpts that answer a query, best first, at most `budget` tokens in all.
 pub(crate) fn answer<K: Borrow<Kept>>(
     kept: &[K],
@@ -86,17 +104,20 @@ pub(crate) fn answer<K: Borrow<Kept>>(
     budget: u64,
     counter: &dyn Counter,
 ) -> Vec<Excerpt> {
-    let pieces: Vec<Piece<'_>> = kept
-        .iter()
-        .map(Borrow::borrow)
-        .map(|kept| Piece { text: &kept.text, origin: kept.original, order: kept.order })
-        .collect();
-    rank(&pieces, query, budget, counter)
+    rank(&pieces(kept), query, budget, counter)
         .into_iter()
         .map(|group| {
             let first = kept[group.pieces[0]].borrow();
             Excerpt { id: first.original, source: first.source.clone(), text: group.text }
         })
+        .collect()
+}
+
+/// The passages as the ranking sees them.
+pub(crate) fn pieces<K: Borrow<Kept>>(kept: &[K]) -> Vec<Piece<'_>> {
+    kept.iter()
+        .map(Borrow::borrow)
+        .map(|kept| Piece { text: &kept.text, origin: kept.original, order: kept.order })
         .collect()
 }
 

@@ -6,6 +6,7 @@
 use epitome_kernel::Counter;
 use epitome_kernel::types::ContentId;
 
+use crate::query::Query;
 use crate::relevance::relevance;
 use crate::select::select;
 
@@ -44,7 +45,7 @@ pub(crate) fn rank(
     budget: u64,
     counter: &dyn Counter,
 ) -> Vec<Group> {
-    let relevance = relevance(pieces, query);
+    let relevance = relevance(pieces, &Query::of(query));
     let selection = select(pieces, &relevance, budget, counter);
     if selection.picked.is_empty() {
         return selection
@@ -194,9 +195,15 @@ mod tests {
             &[
                 "b: two pears in a pear tree\nb: three pears",
                 "a: one lonely pear that fell far from all others",
-                "c: no fruit here",
             ],
         );
+    }
+
+    #[test]
+    fn words_in_order_come_before_the_same_words_apart() {
+        let apart = "a: refused refused, and the connection connection";
+        let texts = [apart, "b: connection refused", "c: rain"];
+        check(&texts, "connection refused", 30, &["b: connection refused", apart]);
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! Relevance: how well every passage matches a query.
+//! Relevance: which passages answer a query, and how well.
 //!
-//! Invariant: between 0 and about 1; all 0 if no passage holds a term of the query. Called by the
-//! ranking.
+//! Invariant: where no passage holds enough of the query's own words none is relevant, whatever else
+//! it holds, and for a search only those that do. Called by the ranking.
 
-use rustc_hash::FxHashMap;
-
+use crate::query::{Query, flat, says, told};
 use crate::rank::Piece;
-use crate::terms::{Term, Terms, term};
+use crate::terms::{Terms, term};
 
 /// How fast repetitions of a term stop to count (BM25 k1).
 const SATURATION: f64 = 1.2;
@@ -22,38 +21,68 @@ const RARITY: f64 = 1.3;
 /// one before.
 const SPREAD: f64 = 0.2;
 
+/// What words that follow each other as they were asked for add, in units of what one of them does.
+const ORDER: f64 = 0.2;
+
+/// How a passage answers a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Relevance {
+    /// How well, between 0 and about 1; 0 where it does not answer.
+    pub(crate) score: f64,
+    /// Whether it may be returned: it holds enough of what the query tells, and all of its phrases;
+    /// or another passage does, and the query is more than a search.
+    pub(crate) answers: bool,
+    /// Whether all words of the query that follow each other do so in it.
+    pub(crate) in_order: bool,
+}
+
 /// The relevance of every passage, in their order.
-pub(crate) fn relevance(pieces: &[Piece<'_>], query: &str) -> Vec<f64> {
+pub(crate) fn relevance(pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<Relevance> {
     let hits = Hits::of(pieces, query);
-    let count = pieces.len() as f64;
-    let mean = (hits.lengths.iter().sum::<f64>() / count.max(1.0)).max(1.0);
-    let rarity: Vec<f64> = hits
-        .holders
-        .iter()
-        .map(|&holders| (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln().powf(RARITY))
-        .collect();
-    let mut scores = vec![0.0; pieces.len()];
-    for hit in &hits.found {
-        let norm = 1.0 - LENGTH + LENGTH * hits.lengths[hit.piece] / mean;
-        let weight = hit.times * (SATURATION + 1.0) / (hit.times + SATURATION * norm);
-        scores[hit.piece] += rarity[hit.term] * weight;
-    }
+    let scores = hits.scores(pieces.len());
     let best = scores.iter().copied().fold(0.0, f64::max);
+    let answers = hits.answers(pieces, query);
     if best == 0.0 {
-        return scores;
+        // Phrases of nothing but common words: all that say them do so equally well.
+        let said =
+            |answers| Relevance { score: f64::from(u8::from(answers)), answers, in_order: false };
+        return answers.into_iter().map(said).collect();
     }
+    let is_answered = answers.contains(&true);
+    let counts = |at: usize| answers[at] || is_answered && !query.is_search();
+    let pairs = hits.pairs(pieces.len());
     let own = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or_default();
     (0..scores.len())
         .map(|at| {
+            if !counts(at) {
+                return Relevance::default();
+            }
             let neighbours = own(at.checked_sub(1)).max(own(Some(at + 1)));
-            (scores[at] + SPREAD * neighbours) / best
+            let score = (scores[at] + SPREAD * neighbours) / best;
+            let in_order = query.pairs() > 0 && pairs[at] == query.pairs();
+            Relevance { score, answers: true, in_order }
         })
         .collect()
+}
+
+/// The words of a query that no passage holds.
+pub(crate) fn missing<'q>(pieces: &[Piece<'_>], query: &Query<'q>) -> Vec<&'q str> {
+    let hits = Hits::of(pieces, query);
+    let held: Vec<bool> = hits.holders.iter().map(|&holders| holders > 0.0).collect();
+    query.missing(&hits.told(pieces.len()), &held).collect()
+}
+
+/// The phrases of a query that no passage says.
+pub(crate) fn unsaid<'q>(pieces: &[Piece<'_>], query: &'q Query<'_>) -> Vec<&'q str> {
+    let said = |phrase: &&String| !pieces.iter().any(|piece| says(&flat(piece.text), phrase));
+    query.phrases().iter().filter(said).map(String::as_str).collect()
 }
 
 /// Which passage holds which term of the query, and how often.
 struct Hits {
     found: Vec<Hit>,
+    /// Terms that follow each other in the query and in a passage, each once: by passage.
+    ordered: Vec<(usize, (usize, usize))>,
     /// For every term: the number of passages that hold it.
     holders: Vec<f64>,
     /// For every passage: its length in terms.
@@ -67,28 +96,32 @@ struct Hit {
 }
 
 impl Hits {
-    fn of(pieces: &[Piece<'_>], query: &str) -> Self {
+    fn of(pieces: &[Piece<'_>], query: &Query<'_>) -> Self {
         let terms = Terms::new();
-        let mut wanted: FxHashMap<Term, usize> = FxHashMap::default();
-        terms.each(query, |word| {
-            let next = wanted.len();
-            wanted.entry(term(word)).or_insert(next);
-        });
         let mut hits = Self {
             found: Vec::new(),
-            holders: vec![0.0; wanted.len()],
+            ordered: Vec::new(),
+            holders: vec![0.0; query.len()],
             lengths: Vec::with_capacity(pieces.len()),
         };
         for (at, piece) in pieces.iter().enumerate() {
-            let (mut length, first) = (0.0, hits.found.len());
+            let (mut length, mut before) = (0.0, None);
+            let (first, first_pair) = (hits.found.len(), hits.ordered.len());
             terms.each(piece.text, |word| {
                 length += 1.0;
-                if let Some(&term) = wanted.get(&term(word)) {
+                let asked = query.term(term(word));
+                if let Some(term) = asked {
                     match hits.found[first..].iter_mut().find(|hit| hit.term == term) {
                         Some(hit) => hit.times += 1.0,
                         None => hits.found.push(Hit { piece: at, term, times: 1.0 }),
                     }
                 }
+                if let Some(pair) = before.zip(asked).filter(|&pair| query.is_pair(pair))
+                    && !hits.ordered[first_pair..].contains(&(at, pair))
+                {
+                    hits.ordered.push((at, pair));
+                }
+                before = asked;
             });
             hits.lengths.push(length);
             for hit in &hits.found[first..] {
@@ -97,6 +130,64 @@ impl Hits {
         }
         hits
     }
+
+    /// How well each passage matches, by its own words (BM25) and their order.
+    fn scores(&self, count: usize) -> Vec<f64> {
+        let passages = count as f64;
+        let mean = (self.lengths.iter().sum::<f64>() / passages.max(1.0)).max(1.0);
+        let rarity: Vec<f64> = self
+            .holders
+            .iter()
+            .map(|&holders| (1.0 + (passages - holders + 0.5) / (holders + 0.5)).ln().powf(RARITY))
+            .collect();
+        let mut scores = vec![0.0; count];
+        for hit in &self.found {
+            let norm = 1.0 - LENGTH + LENGTH * self.lengths[hit.piece] / mean;
+            let weight = hit.times * (SATURATION + 1.0) / (hit.times + SATURATION * norm);
+            scores[hit.piece] += rarity[hit.term] * weight;
+        }
+        for &(piece, (before, after)) in &self.ordered {
+            scores[piece] += ORDER * f64::midpoint(rarity[before], rarity[after]);
+        }
+        scores
+    }
+
+    /// What each term tells.
+    fn told(&self, passages: usize) -> Vec<f64> {
+        self.holders.iter().map(|&holders| told(passages as f64, holders)).collect()
+    }
+
+    /// Which passages hold enough of the query. Where it has phrases, these decide instead.
+    fn answers(&self, pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<bool> {
+        if !query.phrases().is_empty() {
+            return pieces.iter().map(|piece| says_all(piece, query)).collect();
+        }
+        let told = self.told(pieces.len());
+        let needed = query.needed(&told);
+        let mut answers = vec![false; pieces.len()];
+        for hits in self.found.chunk_by(|a, b| a.piece == b.piece) {
+            let mut held = vec![false; query.len()];
+            for hit in hits {
+                held[hit.term] = true;
+            }
+            answers[hits[0].piece] = query.held(&told, &held) > needed;
+        }
+        answers
+    }
+
+    /// How many pairs of the query each passage has in order.
+    fn pairs(&self, count: usize) -> Vec<usize> {
+        let mut pairs = vec![0; count];
+        for &(piece, _) in &self.ordered {
+            pairs[piece] += 1;
+        }
+        pairs
+    }
+}
+
+fn says_all(piece: &Piece<'_>, query: &Query<'_>) -> bool {
+    let flat = flat(piece.text);
+    query.phrases().iter().all(|phrase| says(&flat, phrase))
 }
 
 #[cfg(test)]
@@ -106,12 +197,16 @@ mod tests {
     use super::*;
 
     fn of(texts: &[&str], query: &str) -> Vec<f64> {
+        relevance_of(texts, query).iter().map(|found| found.score).collect()
+    }
+
+    fn relevance_of(texts: &[&str], query: &str) -> Vec<Relevance> {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
             .map(|(text, order)| Piece { text, origin: ContentId::of(text), order })
             .collect();
-        relevance(&pieces, query)
+        relevance(&pieces, &Query::of(query))
     }
 
     /// The passages in order of relevance.
@@ -131,18 +226,63 @@ mod tests {
     }
 
     #[test]
+    fn letters_and_quoted_common_words_are_found_where_they_stand() {
+        assert_eq!(of(&["drive", "d", "to d or not"], "d"), [0.0, 1.0, 1.0]);
+        assert_eq!(of(&["not to be", "be to"], "\"to be\""), [1.0, 0.0]);
+        assert_eq!(of(&["a"], "a"), [0.0]);
+    }
+
+    #[test]
+    fn half_a_path_is_not_the_path() {
+        assert_eq!(of(&["see src/pool.rs", "rain"], "src/pol.rs"), [0.0, 0.0]);
+    }
+
+    #[test]
     fn stems_parts_and_wholes_match() {
         check(
             &["rain", "calls parse_body here", "sun"],
             "the parser of bodies: parse_body",
             &[1, 0, 2],
         );
-        check(&["rain", "snow", "in src/theme.rs"], "themes", &[2, 1, 0]);
+        check(&["rain", "snow", "in src/theme.rs"], "themes", &[2, 0, 1]);
     }
 
     #[test]
     fn neighbours_share_a_little() {
-        let scores = of(&["far", "beside", "the owl", "near", "away"], "owl");
-        assert_eq!(scores, [0.0, SPREAD, 1.0, SPREAD, 0.0]);
+        let scores = of(&["far owl", "beside", "the owl", "near owl", "owl away"], "owl");
+        assert!(scores[1] == 0.0 && scores[2] > scores[0] && scores[3] > scores[0], "{scores:?}");
+    }
+
+    #[test]
+    fn a_common_word_beside_unknown_ones_is_no_answer() {
+        let texts = ["a file", "the file", "file of owls", "this file", "one file more"];
+        assert_eq!(of(&texts, "flurb zork file"), [0.0; 5]);
+        assert!(of(&texts, "flurb owl")[2] > 0.0);
+        assert!(of(&texts, "file").iter().all(|score| *score > 0.0));
+    }
+
+    #[test]
+    fn a_question_that_is_answered_has_surroundings() {
+        let texts = ["rain", "the owl of the old barn", "in the morning", "sun"];
+        let asked = "do you still know which bird it was that lived in that old barn";
+        assert_eq!(of(&texts, "old barn owl")[2], 0.0);
+        assert!(relevance_of(&texts, asked).iter().all(|found| found.answers));
+        let nonsense = "do you still know which flurb it was that zorked in that quokka thing";
+        assert!(!relevance_of(&texts, nonsense).iter().any(|found| found.answers));
+    }
+
+    #[test]
+    fn words_in_order_are_told_from_the_same_words_apart() {
+        let texts = ["refused refused, and the connection", "connection was refused", "rain"];
+        let found = relevance_of(&texts, "connection refused");
+        let in_order: Vec<bool> = found.iter().map(|found| found.in_order).collect();
+        assert_eq!(in_order, [false, true, false]);
+    }
+
+    #[test]
+    fn phrases_must_occur() {
+        let texts = ["connection was refused", "Connection\nrefused.", "disconnection refused"];
+        let scores = of(&texts, "\"connection refused\"");
+        assert!(scores[0] == 0.0 && scores[1] > 0.0 && scores[2] == 0.0, "{scores:?}");
     }
 }

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::rank::Piece;
 use crate::refs::each_reference;
+use crate::relevance::Relevance;
 use crate::terms::{Term, Terms, term};
 
 /// What a reference that nothing returned yet adds, in units of a perfect match. Who asks often
@@ -50,7 +51,7 @@ pub(crate) struct Selection {
 /// Takes the passage that brings most that is new, until nothing more fits.
 pub(crate) fn select(
     pieces: &[Piece<'_>],
-    relevance: &[f64],
+    relevance: &[Relevance],
     budget: u64,
     counter: &dyn Counter,
 ) -> Selection {
@@ -82,16 +83,17 @@ pub(crate) fn select(
     Selection { picked, best }
 }
 
-/// The passages that may be taken, estimated as if all of each were new.
+/// The passages that answer, estimated as if all of each were new.
 fn candidates(
     pieces: &[Piece<'_>],
-    relevance: &[f64],
+    relevance: &[Relevance],
     budget: u64,
     counter: &dyn Counter,
 ) -> BinaryHeap<Candidate> {
     let mut rough: Vec<Candidate> = pieces
         .iter()
         .enumerate()
+        .filter(|(at, _)| relevance[*at].answers)
         .map(|(at, piece)| {
             let distance = (pieces.len() - 1 - at) as f64;
             Candidate::new(at, piece.text, relevance[at], NEARNESS / (1.0 + distance / NEAR))
@@ -120,7 +122,7 @@ fn candidates(
 struct Candidate {
     at: usize,
     gain: f64,
-    relevance: f64,
+    relevance: Relevance,
     nearness: f64,
     tokens: u64,
     words: Vec<Term>,
@@ -136,7 +138,7 @@ struct Reference {
 
 impl Candidate {
     /// A candidate with its references alone, its tokens guessed by its length.
-    fn new(at: usize, text: &str, relevance: f64, nearness: f64) -> Self {
+    fn new(at: usize, text: &str, relevance: Relevance, nearness: f64) -> Self {
         let mut references: Vec<Reference> = Vec::new();
         each_reference(text, |reference| {
             let term = term(reference);
@@ -163,16 +165,17 @@ impl Candidate {
             0 => 1.0,
             count => self.words.iter().map(fresh).sum::<f64>() / count as f64,
         };
-        let matched = self.relevance * (MATCHED + (1.0 - MATCHED) * words);
-        let named = REFERENCE * (self.relevance + self.nearness) * references;
+        let matched = self.relevance.score * (MATCHED + (1.0 - MATCHED) * words);
+        let named = REFERENCE * (self.relevance.score + self.nearness) * references;
         self.gain = (matched + named) / (self.tokens.max(1) as f64).sqrt();
     }
 }
 
 impl Ord for Candidate {
-    /// Newer passages first where the gains are equal.
+    /// Those that say it in the words' order first; newer ones where the gains are equal.
     fn cmp(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain).then(self.at.cmp(&other.at))
+        let order = self.relevance.in_order.cmp(&other.relevance.in_order);
+        order.then(self.gain.total_cmp(&other.gain)).then(self.at.cmp(&other.at))
     }
 }
 

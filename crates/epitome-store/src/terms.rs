@@ -42,11 +42,8 @@ impl Terms {
     /// parts.
     pub(crate) fn each(&self, text: &str, mut each: impl FnMut(&str)) {
         let mut scratch = String::new();
-        for run in text.split(|c: char| !is_inner(c)) {
-            let run = run.trim_matches(|c: char| !is_word(c));
-            if !run.is_empty() {
-                self.compound(run, &mut scratch, &mut each);
-            }
+        for run in runs(text) {
+            self.compound(run, &mut scratch, &mut each);
         }
     }
 
@@ -88,6 +85,18 @@ impl Terms {
     }
 }
 
+/// The runs of a text: its plain words and its compounds, as they are written.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_inner(c))
+        .map(|run| run.trim_matches(|c: char| !is_word(c)))
+        .filter(|run| !run.is_empty())
+}
+
+/// Whether a word says nothing about what a text is about.
+pub(crate) fn is_common(word: &str) -> bool {
+    STOPPED.contains(word.to_lowercase().as_str())
+}
+
 /// The hash of a term.
 pub(crate) fn term(word: &str) -> Term {
     xxhash_rust::xxh3::xxh3_64(word.as_bytes())
@@ -114,7 +123,7 @@ fn lower(word: &str, into: &mut String) {
 
 /// Cuts a compound at connectors, at the humps of camel case, and between ideographs, which are
 /// written without spaces.
-fn parts(run: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn parts(run: &str) -> impl Iterator<Item = &str> {
     run.split(|c: char| !is_word(c)).flat_map(Humps)
 }
 

@@ -14,7 +14,8 @@
 //! ```
 
 use epitome_kernel::types::{
-    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, ToolResult,
+    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, StateNote,
+    ToolResult,
 };
 
 /// What a message is taken to need around its parts, and each part around its text, in bytes.
@@ -47,6 +48,25 @@ impl Chat {
     /// A text in the user role that the harness wrote.
     pub fn note(self, text: &str) -> Self {
         self.message(Role::User, Speaker::Harness, Body::Text(text.to_owned()))
+    }
+
+    /// A text of the client that states something, in the user role or the system's.
+    pub fn states(self, role: Role, subject: &str, text: &str) -> Self {
+        let speaker = Speaker::Harness;
+        self.message(role, speaker, Body::Text(text.to_owned())).about(subject)
+    }
+
+    /// The same as a text that joins the last message.
+    pub fn and_states(self, subject: &str, text: &str) -> Self {
+        self.join(Speaker::Harness, Body::Text(text.to_owned()), None).about(subject)
+    }
+
+    fn about(mut self, subject: &str) -> Self {
+        let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
+        if let Some(part) = last {
+            part.note = Some(StateNote { subject: subject.to_owned(), stays: true });
+        }
+        self
     }
 
     /// A text of the model.
@@ -161,7 +181,7 @@ impl Chat {
     fn join(mut self, speaker: Speaker, body: Body, within: Option<u32>) -> Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.bytes += (AROUND + encoded(&body)) as u32;
-            entry.parts.push(Part { body, speaker, within, known_as: None });
+            entry.parts.push(Part { body, speaker, within, known_as: None, note: None });
         }
         self
     }

@@ -1,7 +1,7 @@
 //! Random conversations with everything that makes them hard: parallel calls, results in either
 //! role, server tools, reasoning, harness notes, orphans and open calls.
 
-use epitome_kernel::types::Entry;
+use epitome_kernel::types::{Entry, Role};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -26,6 +26,8 @@ const VOCABULARY: [&str; 12] = [
 enum Turn {
     User(String),
     Note(String),
+    State(Role, usize, String),
+    Beside(usize, String),
     Assistant {
         thinking: Option<String>,
         text: String,
@@ -80,6 +82,10 @@ fn turn() -> impl Strategy<Value = Turn> {
     prop_oneof![
         4 => words(1..60).prop_map(Turn::User),
         1 => words(1..40).prop_map(Turn::Note),
+        1 => (any::<bool>(), 0..3usize, words(1..60)).prop_map(|(system, subject, text)| {
+            Turn::State(if system { Role::System } else { Role::User }, subject, text)
+        }),
+        1 => (0..3usize, words(1..60)).prop_map(|(subject, text)| Turn::Beside(subject, text)),
         4 => (thinking(), words(1..80)).prop_map(|(thinking, text)| Turn::Assistant { thinking, text }),
         6 => tools.prop_map(|(thinking, arguments, results, in_user, tail)| {
             Turn::Tools { thinking, arguments, results, in_user, tail }
@@ -95,6 +101,8 @@ fn said(chat: Chat, turn: Turn) -> Chat {
     match turn {
         Turn::User(text) => chat.user(&text),
         Turn::Note(text) => chat.note(&text),
+        Turn::State(role, subject, text) => chat.states(role, &format!("s{subject}"), &text),
+        Turn::Beside(subject, text) => chat.user("look").and_states(&format!("s{subject}"), &text),
         Turn::Assistant { thinking: None, text } => chat.assistant(&text),
         Turn::Assistant { thinking: Some(thought), text } => chat.thinking(&thought).and(&text),
         Turn::Tools { thinking, arguments, results, in_user, tail } => {

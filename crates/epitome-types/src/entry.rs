@@ -60,6 +60,17 @@ pub struct Part {
     /// with today's date stays the same note tomorrow, arguments are the same however a client
     /// spells them, reasoning without words is told from other reasoning by what is sealed in it.
     pub known_as: Option<String>,
+    /// What it states, where it says what is and not what somebody said (SPEC 2.16).
+    pub note: Option<StateNote>,
+}
+
+/// What a text of a client states: the contents of files, the environment, a list of tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateNote {
+    /// What it is about. Of two notes with one subject the newer one counts.
+    pub subject: String,
+    /// Whether the newest of them stays whole. Where it need not, it leaves as talk does.
+    pub stays: bool,
 }
 
 /// What a part is.
@@ -151,6 +162,13 @@ impl Entry {
             self.parts.iter().zip(0..).filter(|(part, _)| matches!(part.body, Body::Call(_)));
         let (_, part) = calls.zip(1..).find(|(_, at)| *at == number)?.0;
         Some(PartId { entry: self.id, part })
+    }
+
+    /// Its reasoning, by place.
+    pub fn thoughts(&self) -> impl Iterator<Item = PartId> {
+        let parts = (0..).zip(&self.parts);
+        let thoughts = parts.filter(|(_, part)| matches!(part.body, Body::Thinking(_)));
+        thoughts.map(|(part, _)| PartId { entry: self.id, part })
     }
 
     /// The tool results the entry carries.

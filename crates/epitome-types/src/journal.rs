@@ -6,7 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::key::Hash;
-use crate::{Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role, Stand};
+use crate::{
+    BoundReply, Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role, Stand,
+};
 
 /// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
 pub type EpochId = ContentId;
@@ -153,6 +155,12 @@ fn hash_op(hash: &mut Hash, op: &Op) {
             hash.field(b"strip");
             let places = parts.iter().flat_map(|part| [part.entry.0, part.part]);
             hash.field(&places.flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+        }
+        Op::Unbind { replies } => {
+            hash.field(b"unbind");
+            for BoundReply { entry, key } in replies {
+                hash.fields([&entry.0.to_le_bytes()[..], &key.0]);
+            }
         }
         Op::State { after, text } => {
             hash.field(b"state");
@@ -344,6 +352,13 @@ mod tests {
     fn what_is_stripped_and_stated_counts() {
         let part = |entry, part| PartId { entry: EntryId(entry), part };
         let strip = |parts: &[PartId]| Op::Strip { parts: parts.to_vec() };
+        let unbind = |replies: &[(u32, u8)]| {
+            let reply = |&(place, key): &(u32, u8)| BoundReply {
+                entry: EntryId(place),
+                key: EntryKey([key; 16]),
+            };
+            Op::Unbind { replies: replies.iter().map(reply).collect() }
+        };
         let state = |after: Option<u32>, text: &str| Op::State {
             after: after.map(EntryId),
             text: text.into(),
@@ -357,6 +372,10 @@ mod tests {
             state(Some(0), "goal"),
             state(Some(0), "goals"),
             Op::Insert { after: None, role: Role::User, text: "goal".into() },
+            unbind(&[(1, 7)]),
+            unbind(&[(1, 8)]),
+            unbind(&[(2, 7)]),
+            unbind(&[(1, 7), (2, 7)]),
         ];
         let hash = |op: &Op| {
             let plan = Plan { ops: vec![op.clone()], reason: String::new() };

@@ -23,7 +23,7 @@ mod usage;
 pub use act::{Act, Acted, By, GoalAct, GoalChange};
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level, Stand};
-pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, ToolResult};
+pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, StateNote, ToolResult};
 pub use event::{Classed, Event, Happened, Skip, Stage};
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,
@@ -33,9 +33,10 @@ pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Credit, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};
 pub use overflow::Overflow;
-pub use plan::{Edit, How, Op, Plan};
+pub use plan::{BoundReply, Edit, How, Op, Plan};
 pub use report::{
-    Breakdown, CheckpointReport, MustKeep, OffloadReport, OpReport, Report, SCHEMA, Totals,
+    Breakdown, CheckpointReport, FactReport, LostFact, MustKeep, OffloadReport, OpReport, Report,
+    SCHEMA, Totals,
 };
 pub use session::{Purpose, SessionInfo, Snapshot};
 pub use summary::{Passage, Style, Summary, SummaryKind};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Checkpoint, EntryId, PartId, Role};
+use crate::{Checkpoint, EntryId, EntryKey, PartId, Role};
 
 /// A list of operations that is applied whole or not at all (SPEC 2.7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,24 @@ pub enum Op {
     },
     /// Puts a summary in the place of the entries it covers.
     Summarize(Checkpoint),
+    /// Takes the reasoning out of replies that stay, all of it and for as long as the plan is in
+    /// force: their provider bound it to a prompt that is sent no more (hazards 39 and 40).
+    Unbind {
+        /// The replies, in order.
+        replies: Vec<BoundReply>,
+    },
+}
+
+/// A reply whose reasoning its provider bound to the prompt that it answered.
+///
+/// It is known by what it says, so that a reply which takes its place in another branch, and is
+/// bound to another prompt, keeps its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundReply {
+    /// The place of the reply.
+    pub entry: EntryId,
+    /// What it says.
+    pub key: EntryKey,
 }
 
 /// In which way a replacement is shorter than its original.

@@ -41,8 +41,8 @@ pub struct Report {
     pub checkpoints: Vec<CheckpointReport>,
     /// Tool results that left the prompt.
     pub offloaded: Vec<OffloadReport>,
-    /// Which must-keep facts are still in the prompt.
-    pub must_keep: MustKeep,
+    /// Which must-keep facts are still in the prompt, and which are not.
+    pub must_keep: FactReport,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -136,6 +136,36 @@ pub struct OffloadReport {
     pub tool: String,
     /// Its size in tokens.
     pub tokens: u64,
+}
+
+/// Facts that should survive, and those that did not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FactReport {
+    /// How many did.
+    #[serde(flatten)]
+    pub kept: MustKeep,
+    /// Those that are no longer in the prompt, what people order first.
+    pub lost: Vec<LostFact>,
+}
+
+/// A fact that is no longer in the prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostFact {
+    /// `constraint`, `error`, `path` or `identifier`.
+    pub kind: &'static str,
+    /// The fact.
+    pub text: String,
+    /// The entry that said it last.
+    pub entry: String,
+    /// The content id of the original that says it, where one is kept.
+    pub id: Option<String>,
+    /// The command that brings it back, where it was stored.
+    pub recall: Option<String>,
+}
+
+impl LostFact {
+    /// The kind of what a person orders or forbids.
+    pub const ORDER: &'static str = "constraint";
 }
 
 /// Facts that should survive: each pair is `[kept, all]`.

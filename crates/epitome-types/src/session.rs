@@ -42,6 +42,9 @@ pub struct SessionInfo {
     /// Its newest message, as the history that ends with it.
     #[serde(skip)]
     pub head: Chain,
+    /// The id that its client gave it.
+    #[serde(skip)]
+    pub label: Option<String>,
 }
 
 /// What a snapshot is for (SPEC 8).

@@ -36,6 +36,8 @@ pub(crate) struct Reply {
     pub(crate) text: String,
     pub(crate) calls: Vec<Called>,
     pub(crate) usage: Usage,
+    /// What of the request was dropped, where anything was.
+    pub(crate) transformed: Value,
 }
 
 /// What was thought, signed.

@@ -38,6 +38,8 @@ pub struct Record {
     pub usage: Usage,
     /// Whether it is longer than the limit of an API that cuts in silence.
     pub cut_short: bool,
+    /// The places of reasoning that was dropped, since what stood before it had changed.
+    pub dropped: Vec<String>,
     /// How the answer went out.
     pub ended: Ended,
 }
@@ -82,6 +84,7 @@ impl Record {
             "headers": headers, "bytes": self.size, "body": self.body, "status": self.status,
             "refused": self.refused, "too_long": self.too_long, "fault": self.fault,
             "usage": self.usage, "cost": self.usage.cost() / 100, "cut_short": self.cut_short,
+            "dropped": self.dropped,
             "ended": format!("{:?}", self.ended).to_lowercase()})
     }
 }

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::api::{Api, Called, Reply, Takes, Thought, responses};
 use crate::cache::Usage;
-use crate::rules::{Memory, items, text};
+use crate::rules::{Memory, binding, items, text};
 use crate::script::Script;
 
 /// The turn that a prompt asks for, counted from 1: one more than the latest it holds marks of.
@@ -80,6 +80,7 @@ pub(crate) fn write(
         },
         calls,
         usage,
+        transformed: Value::Null,
     };
     reply.usage.output = api.whole(&reply).to_string().len() as u64 / 4;
     reply
@@ -112,8 +113,11 @@ fn thinks(api: Api, body: &Value) -> bool {
 }
 
 /// Remembers what must come back as it was given out.
-pub(crate) fn remember(api: Api, reply: &Reply, memory: &mut Memory) {
+pub(crate) fn remember(api: Api, reply: &Reply, body: &Value, memory: &mut Memory) {
     let Some(thought) = &reply.thinking else { return };
+    if let Some(prefix) = binding::of_whole(api, body) {
+        memory.bound.insert(thought.signature.clone(), prefix);
+    }
     let partner = match api {
         Api::Anthropic => {
             memory.thoughts.insert(thought.signature.clone(), thought.text.clone());
@@ -220,10 +224,10 @@ mod tests {
             json!({"thinking": {"type": "enabled"}, "reasoning": {}, "tools": [{"name": "read"}]});
         let mut memory = Memory::default();
         let said = reply(Api::Anthropic, &body);
-        remember(Api::Anthropic, &said, &mut memory);
+        remember(Api::Anthropic, &said, &body, &mut memory);
         let signature = &memory.partners["toolu_turn1x12x0"];
         assert_eq!(memory.thoughts[signature], "Hm. (turn1x12)");
-        remember(Api::Responses, &reply(Api::Responses, &body), &mut memory);
+        remember(Api::Responses, &reply(Api::Responses, &body), &body, &mut memory);
         assert_eq!(memory.partners["fc_turn1x12x0"], "rs_000012");
         assert_eq!(memory.partners["msg_000012"], "rs_000012");
     }

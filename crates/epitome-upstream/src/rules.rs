@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 pub(crate) mod anthropic;
+pub(crate) mod binding;
 pub(crate) mod chat;
 pub(crate) mod ollama;
 pub(crate) mod responses;
@@ -56,6 +57,8 @@ impl Refusal {
 pub(crate) struct Memory {
     /// What was thought, by its signature (Anthropic).
     pub(crate) thoughts: HashMap<String, String>,
+    /// The prompt that reasoning answers and is bound to, by its signature.
+    pub(crate) bound: HashMap<String, u128>,
     /// The signature that belongs to a call (Anthropic), the reasoning that an item belongs to
     /// (Responses), by the id of the call or item.
     pub(crate) partners: HashMap<String, String>,

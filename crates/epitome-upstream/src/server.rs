@@ -49,6 +49,8 @@ struct Asked {
     accepts_gzip: bool,
     fault: Fault,
     body: Value,
+    /// The betas of the provider that it asks for.
+    beta: String,
     /// The body as text, unpacked.
     text: String,
     raw: Bytes,
@@ -92,6 +94,7 @@ pub(crate) async fn serve(
         follows,
         method: head.method.clone(),
         path: route,
+        beta: value("anthropic-beta").unwrap_or_default().to_owned(),
         accepts_gzip: value("accept-encoding").is_some_and(|it| it.contains("gzip")),
         fault,
         body,
@@ -159,10 +162,13 @@ async fn prompt(
         }
         _ => {}
     }
-    if let Err(refusal) = check(state, api, &asked) {
-        state.note(asked.number, |it| it.refused = Some(refusal.message.clone()));
-        return Ok(refuse(state, api, &asked, &refusal));
-    }
+    let dropped = match check(state, api, &asked) {
+        Ok(dropped) => dropped,
+        Err(refusal) => {
+            state.note(asked.number, |it| it.refused = Some(refusal.message.clone()));
+            return Ok(refuse(state, api, &asked, &refusal));
+        }
+    };
     let tokens = canon::whole(&asked.body).len() as u64 / 4;
     let room = asked.body["options"]["num_ctx"].as_u64().filter(|_| script.makes_room);
     let limit = room.or(script.limit);
@@ -192,16 +198,20 @@ async fn prompt(
         };
         // Of what it cut it reads no more, and reports no more.
         let usage = limit.map_or(usage, |limit| usage.at_most(limit));
-        let reply =
+        let mut reply =
             reply::write(api, script, &asked.body, &asked.text, (asked.number, asked.place), usage);
-        reply::remember(api, &reply, &mut inner.memory);
+        if !dropped.is_empty() {
+            reply.transformed = rules::binding::report(api, &dropped);
+        }
+        reply::remember(api, &reply, &asked.body, &mut inner.memory);
         reply
     };
-    state.note(asked.number, |it| it.usage = reply.usage);
+    state.note(asked.number, |it| (it.usage, it.dropped) = (reply.usage, dropped));
     Ok(answer(state, api, script, &asked, &reply))
 }
 
-fn check(state: &State, api: Api, asked: &Asked) -> Result<(), Refusal> {
+/// Gives what of the request is dropped where it is taken.
+fn check(state: &State, api: Api, asked: &Asked) -> Result<Vec<String>, Refusal> {
     if asked.raw.len() > LONGEST {
         return Err(api.failure(413));
     }
@@ -214,7 +224,8 @@ fn check(state: &State, api: Api, asked: &Asked) -> Result<(), Refusal> {
         Api::Chat => rules::chat::check(&asked.body),
         Api::Responses => rules::responses::check(&asked.body, &inner.memory),
         Api::Ollama => rules::ollama::check(&asked.body),
-    }
+    }?;
+    rules::binding::check(api, &asked.body, &asked.beta, &inner.memory)
 }
 
 fn refuse(state: &Arc<State>, api: Api, asked: &Asked, refusal: &Refusal) -> Response<Steps> {

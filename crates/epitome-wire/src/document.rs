@@ -26,6 +26,8 @@ pub struct Document<'a> {
     /// Whether the history, or part of it, is kept by the provider.
     continued: bool,
     context_size: Option<u64>,
+    /// Whether the model is granted a budget to think (Anthropic's `enabled`).
+    budgeted: bool,
     /// The top-level system prompt, where it is an entry.
     system: Option<Span>,
     tools: Option<&'a str>,
@@ -87,6 +89,9 @@ impl<'a> Document<'a> {
         let context_size = member("options").filter(|_| format == Format::Ollama);
         let context_size = context_size.and_then(|it| it.as_object()?.get("num_ctx"));
         let context_size = context_size.and_then(|size| size.raw().parse().ok());
+        let thinking = member("thinking").filter(|_| format == Format::Anthropic);
+        let thinking = thinking.and_then(|it| it.as_object()?.text("type"));
+        let budgeted = thinking.is_some_and(|kind| kind == "enabled");
         let system = system.map(Value::span);
         Ok(Self {
             text,
@@ -97,6 +102,7 @@ impl<'a> Document<'a> {
             bare,
             continued,
             context_size,
+            budgeted,
             system,
             tools,
             model,
@@ -139,6 +145,12 @@ impl<'a> Document<'a> {
     /// The context size that the request asks for, in tokens (Ollama's `options.num_ctx`).
     pub fn context_size(&self) -> Option<u64> {
         self.context_size
+    }
+
+    /// Whether the request grants its model a budget to think: then the reasoning of a tool loop has
+    /// to come back (hazard 7), and models that bind theirs refuse it (hazard 39).
+    pub fn has_thinking_budget(&self) -> bool {
+        self.budgeted
     }
 
     /// Whether the provider keeps the history, or part of it, and the request only refers to it:

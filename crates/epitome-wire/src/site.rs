@@ -7,7 +7,7 @@ use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
 
 use crate::canonical::canonical;
 use crate::json::{Objects, Span};
-use crate::{WireError, volatile};
+use crate::{WireError, note, volatile};
 
 /// One message in the bytes.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Parts {
             }
             _ => None,
         };
-        self.parts.push(Part { body, speaker, within, known_as });
+        self.parts.push(Part { body, speaker, within, known_as, note: None });
         self.sites.push(PartSite { home, text, inner: None });
         self.parts.len() as u32 - 1
     }
@@ -134,7 +134,8 @@ impl Parts {
     }
 
     /// The entry these parts make, with the sites beside it.
-    pub(crate) fn entry(self, id: EntryId, role: Role, span: Span) -> (Entry, Vec<PartSite>) {
+    pub(crate) fn entry(mut self, id: EntryId, role: Role, span: Span) -> (Entry, Vec<PartSite>) {
+        note::find(role, &mut self.parts);
         let bytes = u32::try_from(span.len()).unwrap_or(u32::MAX);
         (Entry { id, role, parts: self.parts, bytes, at: None }, self.sites)
     }

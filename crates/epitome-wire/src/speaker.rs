@@ -5,6 +5,8 @@
 
 use epitome_types::{Role, Speaker};
 
+use crate::note;
+
 /// Tags that clients, and Epitome, wrap their own notes in.
 const WRAPPERS: [&str; 15] = [
     "epitome-note",
@@ -45,7 +47,7 @@ pub(crate) fn of_text(role: Role, text: &str) -> Speaker {
         Role::System => Speaker::Harness,
         Role::Assistant => Speaker::Model,
         Role::Tool => Speaker::Tool,
-        Role::User if is_note(text) => Speaker::Harness,
+        Role::User if is_note(text) || note::is_of_client(text) => Speaker::Harness,
         Role::User => Speaker::Human,
     }
 }

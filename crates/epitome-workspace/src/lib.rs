@@ -10,7 +10,8 @@ mod owned;
 
 pub use owned::block;
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -104,6 +105,14 @@ impl Workspace for Folder {
         text.is_some_and(|text| text.contains(piece))
     }
 
+    fn stamp(&self, path: &str) -> Option<u64> {
+        // One look, and no link is followed to the file.
+        let about = fs::symlink_metadata(self.root.join(path)).ok().filter(Metadata::is_file)?;
+        let mut hasher = DefaultHasher::new();
+        (about.len(), about.modified().ok(), inode(&about)).hash(&mut hasher);
+        Some(hasher.finish())
+    }
+
     fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
         let (folder, inside) = self.room(path)?;
         replace(&folder, &inside, bytes).map_err(|error| failed(path, &error))
@@ -194,6 +203,18 @@ fn begins(path: &Path, text: &str) -> io::Result<bool> {
     Ok(String::from_utf8_lossy(&line).contains(text))
 }
 
+/// Tells a file from one that took its place.
+#[cfg(unix)]
+fn inode(about: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    about.ino()
+}
+
+#[cfg(not(unix))]
+fn inode(_about: &Metadata) -> u64 {
+    0
+}
+
 fn failed(path: &str, error: &io::Error) -> WorkspaceError {
     let cause = error.to_string();
     let cause = cause.split(" (os error").next().unwrap_or_default().to_owned();
@@ -245,8 +266,10 @@ mod tests {
         let workspace = Folder::new(folder.path());
         assert!(!workspace.persisted(FILE, b"one\n"));
         for text in [&b"one\n"[..], b"two\n", b""] {
+            let before = workspace.stamp(FILE);
             workspace.export(FILE, text).unwrap();
             assert!(workspace.persisted(FILE, text));
+            assert!(workspace.stamp(FILE).is_some() && workspace.stamp(FILE) != before);
             assert!(!workspace.persisted(FILE, b"six\n"));
         }
         let ours = folder.path().join(".epitome/offloaded");

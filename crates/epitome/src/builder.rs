@@ -24,6 +24,7 @@ use crate::council::Council;
 use crate::models::Models;
 use crate::plugins::{Desk, Hooked, Running};
 use crate::profile::Profile;
+use crate::scope::{LOCAL, ScopeOwner};
 use crate::session::{Clock, Listener, Session, system_time};
 use crate::target::{KnownLimit, Target, Window, WindowSource};
 use crate::writer::Patience;
@@ -51,6 +52,7 @@ pub struct Builder {
     pub(crate) summarizers: Vec<Arc<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
+    pub(crate) owner: ScopeOwner,
     pub(crate) augments: Folders,
     pub(crate) digester: Option<Box<dyn Digester>>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
@@ -76,6 +78,7 @@ impl Default for Builder {
             summarizers: Vec::new(),
             store: None,
             workspace: None,
+            owner: ScopeOwner::from(LOCAL),
             augments: Folders::default(),
             digester: None,
             plugins: Vec::new(),
@@ -164,6 +167,14 @@ impl Builder {
     #[must_use]
     pub fn workspace(mut self, workspace: impl Workspace + 'static) -> Self {
         self.workspace = Some(Arc::new(workspace));
+        self
+    }
+
+    /// Whose the sessions are; without this they belong to no project. What is recorded for one
+    /// project is read in no other, unless its user opens it.
+    #[must_use]
+    pub fn owner(mut self, owner: ScopeOwner) -> Self {
+        self.owner = owner;
         self
     }
 
@@ -374,6 +385,10 @@ impl Builder {
         for Problem { place, what } in loaded.left_out() {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
+        }
+        for Problem { place, what } in loaded.passed_over() {
+            let (policy, what) = (place.clone(), what.clone());
+            chain.note(PolicyError { policy, hook: "trust", what });
         }
         let within = self.patience();
         Ok(Council {

@@ -7,9 +7,9 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_count::{Cached, ToolFormat, for_model, tools};
-use epitome_kernel::{Counter, Departure, Gauge, Sizes, Thread};
-use epitome_plan::Envelope;
-use epitome_types::{Happened, Report, Unit};
+use epitome_kernel::{ChainRound, Counter, Departure, Gauge, Sizes, Thread};
+use epitome_plan::{CompressOptions, Envelope};
+use epitome_types::{Entry, Happened, Report, Role, Unit};
 use epitome_wire::{Document, Format};
 
 use crate::builder::{Builder, Counting};
@@ -81,7 +81,7 @@ impl Compressor {
     ) -> Result<Compressed, Error> {
         let counter = &**shared;
         let Builder { profile, target, store, summarizers, .. } = &self.settings;
-        let thread = Thread::new(document.entries().to_vec(), &[]);
+        let thread = Thread::new(prompted(document.entries()), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let envelope = Envelope {
             tokens: if target.counts_tools() { schemas } else { 0 },
@@ -111,6 +111,7 @@ impl Compressor {
             tokens: &tokens,
             bounds: &bounds,
         };
+        account.warnings.extend(request.torn.map(|torn| torn.to_string()));
         let continued = document.is_continued();
         if continued {
             account.warnings.push(
@@ -120,14 +121,15 @@ impl Compressor {
         if !continued && let Some(decided) = single.decide(shared).await? {
             let back = if store.is_some() { Back::Store } else { Back::None };
             let base = profile.compress(back, envelope);
+            let base = CompressOptions { unbind: profile.unbinds(document), ..base };
             let mut told = Told::default();
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
             let texts = ThreadTexts(&thread);
             let planning = decided.planning(&single, counter, &summarizers, &texts);
             // The last one's plan always comes to something.
-            let mut behind: Option<String> = None;
+            let (round, mut behind) = (ChainRound::default(), None::<String>);
             loop {
-                let (orders, policy) = planning.orders(behind.as_deref(), &mut told).await;
+                let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
                 behind.clone_from(&policy);
                 let options = shaped(
                     (base.clone(), back),
@@ -171,6 +173,15 @@ impl Compressor {
         let report = account.untouched(document, &thread, &tokens);
         Ok(Compressed { bytes: document.bytes().to_vec(), report, departure: Departure::default() })
     }
+}
+
+/// The entries of a conversation that does not go on: whatever stands in the role of the system is
+/// its prompt, wherever it stands, and comes out as it is.
+fn prompted(entries: &[Entry]) -> Vec<Entry> {
+    let mut entries = entries.to_vec();
+    let systems = entries.iter_mut().filter(|entry| entry.role == Role::System);
+    systems.flat_map(|entry| &mut entry.parts).for_each(|part| part.note = None);
+    entries
 }
 
 /// What a report warns of, of what came up.

@@ -8,7 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome_kernel::{Asked, Chain, Counter, Halt, Model, ModelAsk, Opinion, PolicyError, Rest};
+use epitome_kernel::{
+    Asked, Chain, ChainRound, Counter, Halt, Model, ModelAsk, Opinion, PolicyError, Rest,
+};
 use epitome_types::Happened;
 
 use crate::models::Models;
@@ -54,10 +56,12 @@ impl Council {
         job: &mut J,
         hook: impl Fn(&Rest<'_>, &J) -> Opinion<T>,
     ) -> Option<T> {
-        self.ask_these(self.chain.ask(), job, hook).await
+        let round = ChainRound::default();
+        self.ask_these(self.chain.ask().within(&round), job, hook).await
     }
 
-    /// What these policies of the chain answer to a job.
+    /// What these policies of the chain answer to a job. Those that have had their say are not asked
+    /// again where another one waits for a model, so these are asked within a round.
     pub(crate) async fn ask_these<J: Asked, T>(
         &self,
         rest: Rest<'_>,

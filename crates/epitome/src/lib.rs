@@ -51,6 +51,7 @@ mod recent;
 mod recorded;
 mod reported;
 mod request;
+mod scope;
 mod session;
 mod single;
 mod talk;
@@ -60,45 +61,53 @@ mod writer;
 
 pub use builder::Builder;
 pub use compressor::{Compressed, Compressor, tool_format};
-pub use config::{Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources};
+pub use config::{
+    Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources, known_store,
+};
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
 pub use epitome_extract::{Extractive, Facts};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Lack,
-    Measure, Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError, Rest, Sizes,
-    Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway, View,
-    Workspace, WorkspaceError, apply, nearest,
+    Measure, MissedWord, Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError,
+    Rest, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway,
+    View, Workspace, WorkspaceError, apply, nearest,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,
     stubs as policy_stubs,
 };
 pub use epitome_model as model;
+pub use epitome_model::ModelCalls;
 pub use epitome_plan::{CachePrices, Floor, departure, markers};
 pub use epitome_plugin as plugin;
 pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{
-    Document, Format, Scan, SignatureError, Signatures, Transcript, Violation, WireError, detect,
-    scan, transcribe, validate,
+    Document, Format, Scan, SignatureError, Signatures, TornLine, Transcript, Violation, WireError,
+    detect, scan, transcribe, untorn, validate,
 };
 pub use epitome_workspace::{Folder, augments};
 pub use error::Error;
 pub use hub::{Answered, Ask, Hub, Sent};
 pub use journal::{
     Cut, CutEntry, Diff, History, Imported, Keeper, Level, Lines, Message, Past, Pinned, Recalled,
-    Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written,
+    Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written, nothing_on,
 };
 pub use lessons::{Counted, Shortened, Taught};
 pub use levers::Levers;
-pub use models::{ModelTable, ModelTableError, NotListed, Scribe};
+pub use models::{
+    ModelTable, ModelTableError, NotListed, OwnCompaction, Price, PriceError, Prices, Quote,
+    Scribe, UnaidedClient, UnaidedPrompt,
+};
 pub use plugins::PluginRef;
 pub use policies::{Link, Loaded, PolicyRef};
 pub use profile::Profile;
 pub use rack::Origin;
+pub use scope::{LOCAL, ScopeOwner, scope, scope_of};
 pub use session::{
-    Clock, Compressions, PatternError, Prompt, Redaction, Session, remove_offloaded, system_time,
+    Clock, Compressions, PatternError, Prompt, Redaction, Session, calendar_time, keeps_an_hour,
+    remove_offloaded, system_time,
 };
 pub use talk::{Heard, Said, Talk, TalkError};
 pub use target::{KnownLimit, Target, Window, WindowSource};
@@ -107,17 +116,3 @@ pub use target::{KnownLimit, Target, Window, WindowSource};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
-
-/// The scope in a store that belongs to a profile. Nothing that is recalled crosses a scope
-/// (HOUSE 6).
-pub fn scope(profile: &str) -> String {
-    scope_of(LOCAL, profile)
-}
-
-/// The scope that belongs to a profile of a tenant.
-pub fn scope_of(tenant: &str, profile: &str) -> String {
-    format!("{tenant}/{profile}")
-}
-
-/// The tenant of a machine of one's own.
-pub const LOCAL: &str = "local";

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use epitome_kernel::{Counter, Model, PlanError, Summarizer, Thread, Underway};
+use epitome_kernel::{ChainRound, Counter, Model, PlanError, Summarizer, Thread, Underway};
 use epitome_plan::{
     Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
 };
@@ -117,9 +117,11 @@ fn own_way() -> (Orders, Option<String>) {
 }
 
 impl<'t> Planning<'_, 't> {
-    /// What the policies order, and by whom; `behind` is the one whose plan came to nothing.
+    /// What the policies order, and by whom; `behind` is the one whose plan came to nothing. What
+    /// those behind it gave it already is in the round, and is taken as it is.
     pub(crate) async fn orders(
         &self,
+        round: &ChainRound,
         behind: Option<&str>,
         told: &mut Told,
     ) -> (Orders, Option<String>) {
@@ -141,6 +143,7 @@ impl<'t> Planning<'_, 't> {
         };
         let chain = &self.council.chain;
         let rest = behind.map_or_else(|| chain.ask(), |policy| chain.ask_behind(policy));
+        let rest = rest.within(round);
         let orders = self.council.ask_these(rest, &mut job, |rest, job| rest.plan(job)).await;
         let Some(orders) = orders else { return own_way() };
         let policy = chain.winner(PLAN).unwrap_or_default();

@@ -1,8 +1,10 @@
 //! Folders in which things are looked for by name: policies, plugins.
 //!
-//! Invariant: the first folder that holds a name decides; what is found depends on the value alone,
-//! there is no global state, and nothing is run. Made by the configuration.
+//! Invariant: the first folder that holds a name decides, and the nearer one is asked first; what
+//! may not run hides nothing. What is found depends on the value alone, there is no global state,
+//! and nothing is run. Made by the configuration.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -46,9 +48,18 @@ pub(crate) struct Shelf {
     pub(crate) foreign: bool,
     /// The only one in it that is looked at; all are where none is named.
     pub(crate) only: Option<String>,
+    /// How deep the folder lies that it belongs to: that of the project, or of the file that names
+    /// it. None for what belongs to the user, wherever the user works.
+    pub(crate) near: Option<usize>,
 }
 
 impl Shelf {
+    /// The order in which shelves are looked through: what is given, what is nearest, what is the
+    /// user's own.
+    fn order(&self) -> (bool, Reverse<Option<usize>>, Origin) {
+        (self.origin != Origin::Given, Reverse(self.near), self.origin)
+    }
+
     /// The folder in which one of its names stands.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -66,6 +77,8 @@ impl Shelf {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
     shelves: Vec<Shelf>,
+    /// What may not run and would hide something that may: shelf and name.
+    passed: BTreeSet<(PathBuf, String)>,
     /// The file that makes a folder one of these.
     file: &'static str,
     /// Whether only what is shipped may run.
@@ -74,8 +87,24 @@ pub(crate) struct Rack {
 
 impl Rack {
     pub(crate) fn new(mut shelves: Vec<Shelf>, file: &'static str, shipped_only: bool) -> Self {
-        shelves.sort_by_key(|shelf| shelf.origin);
-        Self { shelves, file, shipped_only }
+        shelves.sort_by_key(Shelf::order);
+        Self { shelves, passed: BTreeSet::new(), file, shipped_only }
+    }
+
+    /// Passes over a name on a shelf from now on.
+    pub(crate) fn pass_over(&mut self, shelf: &Shelf, name: &str) {
+        self.passed.insert((shelf.folder.clone(), name.to_owned()));
+    }
+
+    /// The shelves that hold a name and come behind the one that decides.
+    pub(crate) fn behind(&self, name: &str) -> impl Iterator<Item = &Shelf> {
+        self.shelves.iter().filter(move |shelf| self.holds(shelf, name)).skip(1)
+    }
+
+    /// The names on shelves that somebody else may have written.
+    pub(crate) fn foreign_names(&self) -> BTreeSet<String> {
+        let foreign = self.shelves.iter().filter(|shelf| shelf.foreign && shelf.only.is_none());
+        foreign.flat_map(|shelf| self.names_on(shelf)).collect()
     }
 
     /// The shelf of a name that may be asked for.
@@ -98,18 +127,23 @@ impl Rack {
     pub(crate) fn names<'n>(&self, shipped: impl IntoIterator<Item = &'n str>) -> Vec<String> {
         let mut names: Vec<String> = shipped.into_iter().map(str::to_owned).collect();
         for shelf in &self.shelves {
-            let mut here: Vec<_> = std::fs::read_dir(&shelf.folder)
-                .into_iter()
-                .flatten()
-                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-                .filter(|name| self.holds(shelf, name))
-                .collect();
-            here.sort();
-            names.extend(here);
+            names.extend(self.names_on(shelf));
         }
         let mut known = BTreeSet::new();
         names.retain(|name| known.insert(name.clone()));
         names
+    }
+
+    /// The names on one shelf, in order.
+    fn names_on(&self, shelf: &Shelf) -> Vec<String> {
+        let mut here: Vec<_> = std::fs::read_dir(&shelf.folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| self.holds(shelf, name))
+            .collect();
+        here.sort();
+        here
     }
 
     fn first(&self, name: &str) -> Option<&Shelf> {
@@ -118,7 +152,11 @@ impl Rack {
 
     fn holds(&self, shelf: &Shelf, name: &str) -> bool {
         let is_looked_at = shelf.only.as_deref().is_none_or(|only| only == name);
-        is_looked_at && is_name(name) && shelf.place(name).join(self.file).is_file()
+        let is_passed = || self.passed.contains(&(shelf.folder.clone(), name.to_owned()));
+        is_looked_at
+            && is_name(name)
+            && shelf.place(name).join(self.file).is_file()
+            && (self.passed.is_empty() || !is_passed())
     }
 }
 

@@ -36,7 +36,7 @@ fn newest_of(op: &Op) -> Option<usize> {
         Op::Drop { entries } => entries.iter().max().copied(),
         Op::Strip { parts } => parts.iter().map(|part| part.entry).max(),
         Op::Summarize(checkpoint) => checkpoint.covers.iter().max().copied(),
-        Op::Insert { .. } | Op::State { .. } => None,
+        Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => None,
     };
     newest.map(|id| id.index())
 }

@@ -4,7 +4,7 @@
 //! counted against the budget. Called by the compressor.
 
 use epitome_kernel::{Departure, Sizes, Thread};
-use epitome_types::{Breakdown, Entry, MustKeep, Report, SCHEMA, Totals};
+use epitome_types::{Breakdown, Entry, FactReport, Report, SCHEMA, Totals};
 use epitome_wire::{Document, Format};
 
 use crate::profile::Profile;
@@ -45,7 +45,7 @@ impl Account<'_> {
         compressed: epitome_plan::Compressed<'_>,
         departure: &Departure,
     ) -> Report {
-        let must_keep = must_keep(before, after, departure);
+        let must_keep = facts(before, after, departure);
         let [was, is] = compressed.by;
         let (before, after) = (self.totals(was, before), self.totals(is, after));
         self.warnings.extend(compressed.warnings);
@@ -97,15 +97,16 @@ impl Account<'_> {
             ops: Vec::new(),
             checkpoints: Vec::new(),
             offloaded: Vec::new(),
-            must_keep: MustKeep::default(),
+            must_keep: FactReport::default(),
             warnings: self.warnings,
         }
     }
 }
 
-/// Which facts of the conversation its new prompt still holds, and which others can be recalled.
-fn must_keep(before: &Document<'_>, after: &Document<'_>, departure: &Departure) -> MustKeep {
+/// Which facts of the conversation its new prompt still holds, and which it does not.
+fn facts(before: &Document<'_>, after: &Document<'_>, departure: &Departure) -> FactReport {
     let [before, after] =
         [before, after].map(|document| document.entries().iter().collect::<Vec<&Entry>>());
-    epitome_extract::must_keep(&before, &after, &departure.passages)
+    let Departure { passages, sources, .. } = departure;
+    epitome_extract::kept_and_lost(&before, &after, passages, sources)
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use epitome_wire::{Document, Format, WireError, detect, transcribe};
+use epitome_wire::{Document, Format, TornLine, WireError, detect, transcribe, untorn};
 
 use crate::Error;
 use crate::session::Source;
@@ -19,26 +19,30 @@ pub(crate) struct Request<'a> {
     pub(crate) from: Format,
     /// The request's own.
     pub(crate) format: Format,
+    /// The last line of a recording, where it is not whole.
+    pub(crate) torn: Option<TornLine>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the input: as `from`, or as what its content says; a recording becomes a request in
+    /// Reads the input, but for a last line that is torn: as `from`, or as what its content says; a recording becomes a request in
     /// the format `to`, or in the nearest one.
     pub(crate) fn read(
         input: &'a [u8],
         from: Option<Format>,
         to: Option<Format>,
     ) -> Result<Self, Error> {
-        let from = from.map_or_else(|| detect(input), Ok)?;
+        let (whole, torn) = untorn(input);
+        let from = from.map_or_else(|| detect(whole), Ok)?;
         let format = to.unwrap_or(from.nearest());
         if from.is_recording() {
-            let transcript = transcribe(input, from, format)?;
-            return Ok(Self { bytes: transcript.request.into(), at: transcript.at, from, format });
+            let transcript = transcribe(whole, from, format)?;
+            let bytes = transcript.request.into();
+            return Ok(Self { bytes, at: transcript.at, from, format, torn });
         }
         if format != from {
             return Err(Error::Conversion { from, to: format });
         }
-        Ok(Self { bytes: input.into(), at: Vec::new(), from, format })
+        Ok(Self { bytes: input.into(), at: Vec::new(), from, format, torn: None })
     }
 
     /// The request, to be read as far as it is needed.

@@ -149,7 +149,7 @@ impl Single<'_> {
         held: Held,
     ) -> Option<(Cause, u64)> {
         let total = common.tokens.total;
-        let prices = self.settings.profile.cache_prices();
+        let prices = self.settings.profile.cache_rule();
         let mut job = TriggerJob {
             common: common.clone(),
             cause: Occasion::Turn,

@@ -8,6 +8,7 @@ use std::path::Path;
 use epitome_lua::{Standing, Trust};
 
 use crate::config::Problem;
+use crate::rack::Origin;
 
 /// Something that came with a project.
 pub(crate) struct Brought<'a> {
@@ -24,56 +25,116 @@ pub(crate) struct Brought<'a> {
     pub(crate) parts: Vec<&'a Path>,
 }
 
+/// Why something may not run.
+pub(crate) struct Refusal {
+    what: &'static str,
+    name: String,
+    place: String,
+    why: String,
+    /// What lets it run.
+    remedy: String,
+}
+
 impl Brought<'_> {
     /// Why it may not run, and what to do about it.
-    pub(crate) fn refusal(self, trust: Option<&Trust>) -> Option<Problem> {
+    pub(crate) fn refusal(self, trust: Option<&Trust>) -> Option<Refusal> {
         let Self { what, name, place, shelf, folder, parts } = self;
-        let others = if what == "policy" { "policies" } else { "plugins" };
         let Some(trust) = trust else {
-            let what = format!(
-                "the {what} `{name}` came with the project, and there is no home folder to record \
-                 in what is trusted; `--untrusted` goes on with shipped {others}",
-            );
-            return Some(Problem::new(place, what));
+            let why = "came with the project, and there is no home folder to record in what is \
+                       trusted";
+            let remedy = format!("`HOME=FOLDER epitome trust {}`", folder.display());
+            let (name, why) = (name.to_owned(), why.to_owned());
+            return Some(Refusal { what, name, place, why, remedy });
         };
         // A link is trusted for where it leads, and not for what is there.
         let is_covered = parts.iter().all(|part| part.starts_with(shelf) && !part.is_symlink());
         let whole = if is_covered { trust.standing(shelf) } else { Ok(Standing::Unknown) };
         let standing = match whole {
             Ok(whole) if !whole.may_run() => {
-                worst(trust, &parts).map(|parts| more_telling(parts, whole))
+                worst(trust, &parts).map(|parts| more_telling(parts, (whole, shelf)))
             }
-            standing => standing,
+            standing => standing.map(|standing| (standing, shelf)),
         };
-        let why = match standing {
-            Ok(standing) if standing.may_run() => return None,
-            Ok(Standing::Changed) => "is new, or not what you trusted any more".to_owned(),
-            Ok(_) => "came with the project and is not trusted".to_owned(),
-            Err(error) => format!("cannot be checked: {error}"),
+        let usual = if is_covered { shelf } else { folder }.display();
+        let (why, remedy) = match standing {
+            Ok((standing, _)) if standing.may_run() => return None,
+            Ok((Standing::Pulled, yours)) => (
+                "is yours, and git brought what you did not write, or has what never ran here"
+                    .to_owned(),
+                format!("`epitome trust --author {}`", yours.display()),
+            ),
+            Ok((Standing::Changed, _)) => (
+                "is new, or not what you trusted any more".to_owned(),
+                format!("`epitome trust {usual}`"),
+            ),
+            Ok(_) => (
+                "came with the project and is not trusted".to_owned(),
+                format!("`epitome trust {usual}`"),
+            ),
+            Err(error) => {
+                (format!("cannot be checked: {error}"), format!("`epitome trust {usual}`"))
+            }
         };
-        let folder = if is_covered { shelf } else { folder }.display();
-        let what = format!(
-            "the {what} `{name}` {why}; read it, then let it run with `epitome trust {folder}`, or \
-             go on with shipped {others} with `--untrusted`",
-        );
-        Some(Problem::new(place, what))
+        Some(Refusal { what, name: name.to_owned(), place, why, remedy })
     }
 }
 
+impl Refusal {
+    /// A plugin runs something of the project that trust in its folder does not cover.
+    pub(crate) fn outside(name: &str, place: String, path: &Path) -> Self {
+        let why = format!(
+            "runs {}, which is in the project and outside of the plugin's folder, so that trust in \
+             the folder does not cover it",
+            path.display()
+        );
+        let remedy = "`epitome trust` once that file stands in the folder and `command` says so";
+        Self { what: "plugin", name: name.to_owned(), place, why, remedy: remedy.to_owned() }
+    }
+
+    /// As an error: nothing takes its place.
+    pub(crate) fn problem(self) -> Problem {
+        let Self { what, name, place, why, remedy } = self;
+        let others = others(what);
+        let what = format!(
+            "the {what} `{name}` {why}; read it, then let it run with {remedy}, or go on with \
+             shipped {others} with `--untrusted`"
+        );
+        Problem::new(place, what)
+    }
+
+    /// As a warning: the one that it would hide, which is `from` there, answers.
+    pub(crate) fn passed_over(self, from: Origin) -> Problem {
+        let Self { what, name, place, why, remedy } = self;
+        let what = format!(
+            "the {what} `{name}` {why}: it is passed over, and the {from} one of that name \
+             answers; read it, then let it run with {remedy}"
+        );
+        Problem::new(place, what)
+    }
+}
+
+/// What there are several of.
+fn others(what: &str) -> &'static str {
+    if what == "policy" { "policies" } else { "plugins" }
+}
+
 /// The standing of the least trusted of some folders.
-fn worst(trust: &Trust, folders: &[&Path]) -> std::io::Result<Standing> {
-    let mut worst = Standing::Own;
+fn worst<'p>(trust: &Trust, folders: &[&'p Path]) -> std::io::Result<(Standing, &'p Path)> {
+    let mut worst = (Standing::Own, Path::new(""));
     for folder in folders {
-        let standing = trust.standing(folder)?;
-        if !standing.may_run() {
-            return Ok(standing);
+        worst = (trust.standing(folder)?, folder);
+        if !worst.0.may_run() {
+            break;
         }
-        worst = standing;
     }
     Ok(worst)
 }
 
 /// The standing of the parts, unless they may not run and that of the whole says more.
-fn more_telling(parts: Standing, whole: Standing) -> Standing {
-    if !parts.may_run() && whole == Standing::Changed { whole } else { parts }
+fn more_telling<'p>(
+    parts: (Standing, &'p Path),
+    whole: (Standing, &'p Path),
+) -> (Standing, &'p Path) {
+    let says_more = [Standing::Changed, Standing::Pulled].contains(&whole.0);
+    if !parts.0.may_run() && parts.0 != Standing::Pulled && says_more { whole } else { parts }
 }

@@ -22,7 +22,7 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// What a client says first.
-fn hello(id: u64) -> Value {
+pub(crate) fn hello(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "it", "version": "1"}}})
@@ -32,7 +32,7 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn call(id: u64, tool: &str, arguments: &Value) -> Value {
+pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     request(id, "tools/call", &json!({"name": tool, "arguments": arguments}))
 }
 

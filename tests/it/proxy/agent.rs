@@ -110,6 +110,12 @@ impl Agent {
         Self { api, body, streams: false, marks: false, headers: Vec::new() }
     }
 
+    /// The same under an id of its own, as coding agents send one with each request.
+    pub(crate) fn with_id(mut self) -> Self {
+        self.headers.push(("x-claude-code-session-id".to_owned(), "client-one".to_owned()));
+        self
+    }
+
     pub(crate) fn messages(&mut self) -> &mut Vec<Value> {
         self.body[self.api.history()].as_array_mut().unwrap()
     }

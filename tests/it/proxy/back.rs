@@ -85,9 +85,10 @@ fn the_client_of_run() {
         return;
     }
     let base = std::env::var("ANTHROPIC_BASE_URL").unwrap();
-    let address: SocketAddr =
-        base.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
-    let ask = Ask::post("/v1/messages", body().to_string()).header("x-api-key", KEY);
+    let (host, path) = base.trim_start_matches("http://").split_once('/').unwrap();
+    let address: SocketAddr = host.parse().unwrap();
+    let path = format!("/{path}/v1/messages");
+    let ask = Ask::post(&path, body().to_string()).header("x-api-key", KEY);
     let answer = ask.send(address).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
 }

@@ -80,7 +80,7 @@ fn a_client_may_write_its_history_anew_every_turn() {
 fn a_text_may_become_a_block_and_lose_its_marker() {
     // Claude Code sends its last message as a marked block, and later as a bare text.
     let serving = Serving::start(Script::agent(3, calls()), &["--limit", "100000"]);
-    let mut agent = agent("Find out why the deployment fails.");
+    let mut agent = agent("Find out why the deployment fails.").with_id();
     agent.marks = true;
     agent.work(&serving);
     agent.say("And now the second cluster.");

@@ -55,7 +55,7 @@ fn with(fault: &str, api: Api, streams: bool) -> Ask {
 
 /// Waits until something holds; for what happens on the other side.
 #[track_caller]
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(super) fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..2000 {
         if holds() {
             return;
@@ -240,10 +240,12 @@ fn a_client_that_dies_in_mid_stream_leaves_nothing_behind() {
 #[test]
 fn the_proxy_dies_in_mid_stream_and_goes_on() {
     let mut serving = Serving::start(Script::agent(6, calls()), &["--limit", "16000"]);
-    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
+    // What is asked again has no answer yet that could prove it: the client's id says whose it is.
+    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
     for round in 0..6 {
         let streaming = Agent { streams: true, ..agent.clone() }.request().to_string();
-        let ask = Ask::post(agent.api.path(), streaming).header("x-upstream-fault", "stall");
+        let mut ask = Ask::post(agent.api.path(), streaming).header("x-upstream-fault", "stall");
+        ask.headers.extend(agent.headers.iter().cloned());
         let address = serving.address();
         let hangs = std::thread::spawn(move || ask.send(address));
         eventually("the stream began", || serving.upstream.prompts().len() > round * 2);

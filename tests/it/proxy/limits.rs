@@ -5,9 +5,11 @@ use epitome_upstream::{Record, Script};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Api, calls};
+use super::http::Ask;
 use super::serving::Serving;
 
-/// Each turn says so much that five of them exceed two thousand tokens.
+/// Each turn says so much that five of them exceed two thousand tokens. The answers are not those that
+/// were recorded, so an id of the client says that it is one conversation.
 fn talk(serving: &Serving, model: &str, turns: std::ops::Range<usize>) {
     let mut messages = vec![json!({"role": "system", "content": "You keep minutes."})];
     for turn in 0..turns.end {
@@ -15,7 +17,9 @@ fn talk(serving: &Serving, model: &str, turns: std::ops::Range<usize>) {
         messages.push(json!({"role": "user", "content": text.repeat(30)}));
         if turn >= turns.start {
             let body = json!({"model": model, "stream": false, "messages": messages});
-            serving.post("/api/chat", &body);
+            let ask = Ask::post("/api/chat", body.to_string());
+            let answer = serving.send(ask.header("x-session-id", &format!("minutes-{model}")));
+            assert_eq!(answer.status, 200, "{}", answer.text());
         }
         messages.push(json!({"role": "assistant", "content": format!("Noted {turn}.")}));
     }
@@ -107,7 +111,7 @@ fn a_wording_that_nobody_told_is_no_lesson() {
     let script = Script { limit: Some(2000), wording: words, ..Script::default() };
     let serving = Serving::start(script, &[]);
     let agent = Agent::new(Api::Chat, &"Keep every word of this. ".repeat(1000));
-    let answer = serving.send(super::Ask::post(agent.api.path(), agent.request().to_string()));
+    let answer = serving.send(Ask::post(agent.api.path(), agent.request().to_string()));
     assert_eq!((answer.status, serving.upstream.prompts().len()), (400, 1));
     assert!(answer.text().contains("erlaubt sind 2000"), "{}", answer.text());
 }

@@ -17,8 +17,8 @@ fn talk(questions: usize) -> Value {
         json!({"role": "system", "content": "You are an analyst."}),
         json!({"role": "user", "content": "Which products sell?"}),
         json!({"role": "assistant", "content": null,
-            "tool_calls": [{"id": "c1", "type": "function", "function": call}]}),
-        json!({"role": "tool", "tool_call_id": "c1", "content": Value::from(rows).to_string()}),
+            "tool_calls": [{"id": "call_Zk3x9Q2mB7rT", "type": "function", "function": call}]}),
+        json!({"role": "tool", "tool_call_id": "call_Zk3x9Q2mB7rT", "content": Value::from(rows).to_string()}),
     ];
     for at in 1..questions {
         let line =

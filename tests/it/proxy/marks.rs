@@ -157,13 +157,15 @@ fn notes_that_stood_behind_results_stay_and_are_taken() {
     let mut agent = agent(Api::Anthropic, true);
     let mut notes = 0;
     while agent.round(&serving) {
-        agent.messages().push(json!({"role": "system", "content": "Be brief."}));
+        // Of equal notes the newest would stay alone.
+        let note = format!("Be brief{}.", " and clear".repeat(notes));
+        agent.messages().push(json!({"role": "system", "content": note}));
         notes += 1;
     }
     let sent = history(Api::Anthropic, &serving);
     let mark = place_of_mark(&sent);
     assert!(sent[..mark].iter().all(|item| !has_tools(item)), "{sent:#?}");
-    assert_eq!(talk(&sent).iter().filter(|said| said.contains("Be brief.")).count(), notes);
+    assert_eq!(talk(&sent).iter().filter(|said| said.contains("Be brief")).count(), notes);
     assert!(sent[..mark].iter().all(|item| item["role"] != "system"));
     assert!(sent[mark..].iter().any(|item| item["role"] == "system"));
 }

@@ -6,14 +6,18 @@ mod edits;
 mod encodings;
 mod faults;
 mod http;
+mod identity;
 mod limits;
 mod load;
 mod log;
 mod marks;
+mod notes;
 mod private;
+mod routes;
 mod serving;
 mod sessions;
 mod shapes;
+mod thinking;
 
 pub(crate) use http::{Answer, Ask};
 pub(crate) use serving::Serving;

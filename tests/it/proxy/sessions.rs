@@ -2,9 +2,10 @@
 //! prompt begins with the one before it.
 
 use epitome_upstream::{Record, Script, Turn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::agent::{APIS, Agent, Api, calls};
+use super::faults::eventually;
 use super::http::Ask;
 use super::serving::Serving;
 
@@ -180,4 +181,40 @@ fn tokens_are_told_and_counted_as_sent() {
     assert!(metrics.contains("# TYPE epitome"), "{metrics}");
     let status = serving.status();
     assert!(status["sessions"].as_array().is_some_and(|it| !it.is_empty()), "{status}");
+}
+
+/// What was saved stands on the page and in the figures after a restart, and after a crash.
+#[test]
+fn the_ledger_goes_on_after_a_restart() {
+    let mut serving = Serving::start(Script::default(), &[]);
+    let ask = |serving: &Serving, text: &str| {
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 9,
+            "messages": [{"role": "user", "content": text}]});
+        serving.post("/v1/messages", &body);
+    };
+    ask(&serving, "One question.");
+    ask(&serving, "Another one.");
+    let requests = |serving: &Serving| serving.status()["all"]["requests"].as_u64().unwrap();
+    eventually("both are counted", || requests(&serving) == 2);
+    let before = serving.status();
+    serving.stop();
+    serving.go_on();
+    let after = serving.status();
+    assert_eq!(after["all"]["tokens"], before["all"]["tokens"]);
+    assert_eq!(after["all"]["provider"], before["all"]["provider"]);
+    assert_eq!((requests(&serving), &after["since"]), (2, &before["since"]));
+    assert_eq!(after["older"]["sessions"], 2);
+    let page = serving.send(Ask::new("GET", "/status").header("accept", "text/html")).text();
+    assert!(page.contains("counted since"), "{page}");
+    ask(&serving, "A third one.");
+    // What a proxy that is killed has kept is there, too.
+    let kept = |serving: &Serving| {
+        let list = serving.place.run(["session", "list", "--json", "--store", "s.db"]);
+        list.json().as_array().unwrap().len() == 3
+    };
+    eventually("it is recorded", || kept(&serving) && requests(&serving) == 3);
+    serving.kill();
+    serving.go_on();
+    assert!(requests(&serving) >= 2);
+    assert_eq!(serving.place.run(["session", "verify", "--store", "s.db"]).code, 0);
 }

@@ -120,21 +120,14 @@ fn images_survive_beside_repeated_text() {
 #[test]
 fn everything_else_passes_untouched() {
     let serving = Serving::start(Script::default(), &[]);
-    let head = serving.send(Ask::new("HEAD", "/"));
-    assert_eq!((head.status, head.body.len()), (200, 0));
     for (method, path, body) in [
         ("GET", "/v1/models", ""),
         ("GET", "/api/tags", ""),
         ("GET", "/api/version", ""),
         ("POST", "/api/show", r#"{"model":"m"}"#),
         ("POST", "/v1/embeddings?x=1&y=%20", "{ \"input\" : 2.50 }"),
-        (
-            "POST",
-            "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
-            "{\"contents\":[]}",
-        ),
         ("DELETE", "/v1/files/file-1", ""),
-        ("PATCH", "/v1/anything", "\u{0}\u{1}not json"),
+        ("PATCH", "/v1/files/anything", "\u{0}\u{1}not json"),
         ("OPTIONS", "/v1/messages", ""),
     ] {
         let mut ask = Ask::new(method, path).header("accept", "*/*");

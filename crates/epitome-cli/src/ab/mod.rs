@@ -247,6 +247,9 @@ impl Args {
         if self.quiet {
             return;
         }
+        for Skipped { file, reason } in &compared.torn {
+            fault::warn(&format!("{}: {reason}", file.display()));
+        }
         if self.verbose {
             for row in &compared.rows {
                 for reason in &row.faults {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use epitome::model::ModelSpec;
 use epitome::types::{By, GoalChange};
-use epitome::{Excerpt, KnownLimit, Recalled, Talk, Written, for_model};
+use epitome::{Excerpt, KnownLimit, Recalled, Talk, Written, for_model, nothing_on};
 
 use super::errand::{self, Errand};
 use super::trouble::{Trouble, fault_of};
@@ -207,9 +207,7 @@ impl Chat {
         });
         Ok(match found.map_err(|error| Fault::of_store(&error))? {
             Recalled::Original(blob) => blob.text,
-            Recalled::Excerpts(found) if found.is_empty() => {
-                "nothing found; try other words".to_owned()
-            }
+            Recalled::Nothing(missed) => plain(&nothing_on(&missed)),
             Recalled::Excerpts(found) => {
                 let one = |Excerpt { id, text, source }: &Excerpt| {
                     format!("{}  {}\n{}", id.short(), plain(source), text.trim_end())

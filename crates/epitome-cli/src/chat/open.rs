@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use epitome::types::By;
-use epitome::{Compressor, Folder, LOCAL, Levers, Sqlite, Talk};
+use epitome::{Compressor, Config, Folder, Levers, Profile, ScopeOwner, Sqlite, Talk};
 use tokio::runtime::Handle;
 
 use super::acts::addressee;
@@ -17,10 +17,10 @@ use super::view::View;
 use super::{Args, Chat};
 use crate::apart::{Part, apart};
 use crate::fault::Fault;
-use crate::journal::store_path;
+use crate::journal::{owner_of, store_path};
 use crate::tape::Tape;
 use crate::text::counted;
-use crate::{files, settings};
+use crate::{files, settings, stores};
 
 /// The largest system prompt that is read, in bytes.
 const MOST: u64 = 1 << 20;
@@ -48,7 +48,9 @@ impl Chat {
         if let Some(folder) = &args.workspace {
             builder = builder.workspace(Folder::new(folder));
         }
-        let levers = Levers::new(store.clone(), profile, LOCAL, By::User).with_augments(augments);
+        let owner = owner(&config, &store, &profile, args)?;
+        builder = builder.owner(owner.clone());
+        let levers = Levers::new(store.clone(), profile, owner, By::User).with_augments(augments);
         let known = args.session.as_ref().and_then(|name| levers.session(Some(name)).ok());
         let session = builder.session(store.clone(), args.session.as_deref());
         let mut talk = Talk::new(session, client);
@@ -56,6 +58,7 @@ impl Chat {
             return Err(Trouble::of_model(failure, talk.client()).await.fault);
         }
         talk.begin(system.as_deref()).map_err(fault_of)?;
+        stores::remember(&config, &path);
         let mut view = View::new(terminal, args.quiet, args.verbose);
         let name = levers.keeper().profile().name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));
@@ -79,6 +82,20 @@ impl Chat {
             flag: flag.unwrap_or_default(),
         })
     }
+}
+
+/// Whose session it is: the current project's, but for one of an older store.
+fn owner(
+    config: &Config,
+    store: &Arc<Sqlite>,
+    profile: &Profile,
+    args: &Args,
+) -> Result<ScopeOwner, Fault> {
+    let owner = match &args.workspace {
+        Some(folder) => config.owner(Some(folder)),
+        None => settings::owner(config),
+    };
+    owner_of(args.session.as_deref(), owner, store, profile)
 }
 
 /// A system prompt: what a file says, or a text of several words.

@@ -30,7 +30,8 @@ impl Spoken {
 pub(super) fn last(keeper: &Keeper, session: &str, most: u32) -> Result<Vec<Spoken>, Fault> {
     let info = keeper.session(Some(session)).map_err(Fault::of)?;
     let first = info.messages.saturating_sub(most);
-    let said = keeper.journal().history(keeper.scope(), info.head, first, most as usize);
+    let said =
+        keeper.journal().history(keeper.scope(), &info.name, info.head, first, most as usize);
     let said = said.map_err(|error| Fault::of_store(&error))?;
     let spoken = (first..).zip(said).map(|(place, said)| {
         let text = said.bytes.as_deref().map(text).unwrap_or_default();

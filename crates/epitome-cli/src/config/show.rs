@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// Prints JSON on standard output
     #[arg(long)]
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         config: profile.config(),
         files: config.files(),
         limits: limits(&profile),
-        learned: store.map(|path| journal::lessons(&path, &profile)).unwrap_or_default(),
+        learned: store.map(|path| journal::lessons(&path, &profile, &config)).unwrap_or_default(),
         values,
     };
     if args.json { journal::json(&shown) } else { words(&config, &shown) }

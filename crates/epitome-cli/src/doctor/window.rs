@@ -83,7 +83,7 @@ fn probed(spec: ModelSpec) -> Result<Probed, String> {
 /// What refusals and answers taught.
 pub(super) fn learned(patient: &Patient) -> Vec<Finding> {
     let Ok(profile) = patient.config.chosen() else { return Vec::new() };
-    lessons(&patient.path, &profile).iter().filter_map(learned_of).collect()
+    lessons(&patient.path, &profile, &patient.config).iter().filter_map(learned_of).collect()
 }
 
 fn learned_of(taught: &Taught) -> Option<Finding> {

@@ -196,7 +196,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 fn list(of: &Of) -> Result<(), Fault> {
-    let keeper = of.journal.open()?.keeper;
+    let keeper = of.journal.open_at(of.session.as_deref())?.keeper;
     let goals = keeper.goals(of.session.as_deref()).map_err(Fault::of)?;
     of.journal.print(&goals, || show::all(&goals))
 }
@@ -250,7 +250,7 @@ impl InGoal {
 impl Of {
     /// Makes the changes that follow from how the goals stand, and says how they stand then.
     fn change(&self, changes: impl FnOnce(&Goals) -> Vec<GoalAct>) -> Result<(), Fault> {
-        let keeper = self.journal.open()?.keeper;
+        let keeper = self.journal.open_at(self.session.as_deref())?.keeper;
         let session = self.session.as_deref();
         let (before, at) = (keeper.goals(session).ok(), epitome::system_time());
         let acts = changes(&before.as_ref().map(|it| it.goals.clone()).unwrap_or_default());

@@ -34,7 +34,8 @@ const RUST: [Template; 5] = [
     SAMPLE,
 ];
 
-/// Where what plugins in Rust are written with stands, on the machine that built the program.
+/// Where what plugins in Rust are written with stands, on the machine that built the program. It is
+/// said to cargo, and never written into a plugin, which goes to other machines.
 const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../epitome-plugin");
 
 /// Makes a plugin of your own in `.epitome/plugins` of the project
@@ -76,7 +77,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     for (path, text) in args.files() {
         let path = folder.join(filled(path));
         files::make_folder(path.parent().unwrap_or(&folder))?;
-        files::write(&path, filled(text).replace("SDK", SDK).as_bytes())?;
+        files::write(&path, filled(text).replace("VERSION", env!("CARGO_PKG_VERSION")).as_bytes())?;
     }
     match config.trust().map(|trust| trust.own(&folder)) {
         Some(Ok(())) => {}
@@ -86,9 +87,6 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         None => {
             fault::warn("no home folder to record in that the plugin is yours; it will not run")
         }
-    }
-    if args.lang == Lang::Rust && !Path::new(SDK).is_dir() {
-        fault::warn(&format!("{SDK} is not there; name its folder in the plugin's Cargo.toml"));
     }
     if args.quiet { Ok(()) } else { args.tell(&shown(&folder)) }
 }
@@ -146,11 +144,27 @@ impl Args {
             writeln!(out, "{folder}/samples/{tool}.txt   what it is checked by")?;
             writeln!(out, "\nIt digests what the tool `{tool}` gives. Then:")?;
             if *lang == Lang::Rust {
-                writeln!(out, "  cargo build --release --manifest-path {folder}/Cargo.toml")?;
+                writeln!(
+                    out,
+                    "  cargo build --release --manifest-path {folder}/Cargo.toml{}",
+                    sdk()
+                )?;
             }
             writeln!(out, "  epitome plugin check {name}")?;
             writeln!(out, "\nA profile asks it where an epitome.toml says so:")?;
             writeln!(out, "  profile.default.digest_tools.{tool} = [\"{name}\"]")
         })
+    }
+}
+
+/// What cargo is told of a clone of ours that the program was built in, so that it takes what
+/// plugins are written with from there.
+fn sdk() -> String {
+    match Path::new(SDK).canonicalize() {
+        Ok(folder) if folder.is_dir() => format!(
+            " \\\n    --config \"patch.crates-io.epitome-plugin.path='{}'\"",
+            folder.display()
+        ),
+        _ => String::new(),
     }
 }

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-use epitome::{Config, ConfigError, Counter, Declared, Policy, PolicyRef, VocabularyCounter};
+use epitome::{
+    Config, ConfigError, Counter, Declared, Policy, PolicyRef, Problem, VocabularyCounter,
+};
 use serde::Serialize;
 
 use super::choice::{Choice, none};
@@ -87,6 +89,11 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
             let own = loaded.lua().find(|one| one.name() == policy.name());
             checked.declared = own.map(|one| one.current().0.declared().clone());
             checked.problems.extend(loaded.left_out().iter().map(ToString::to_string));
+            // Another one of its name answers, which makes this one no better.
+            let folder = policy.folder().map(|folder| folder.display().to_string());
+            let own = |one: &&Problem| folder.as_ref().is_some_and(|it| one.place.starts_with(it));
+            let passed = loaded.passed_over().iter().filter(own);
+            checked.problems.extend(passed.map(ToString::to_string));
         }
         Err(error) => checked.problems = problems(error),
     }

@@ -7,16 +7,22 @@ use std::path::PathBuf;
 use epitome::{Config, Origin, PolicyRef};
 use serde::Serialize;
 
-use super::check;
-use crate::fault::Fault;
+use super::{check, shown};
+use crate::fault::{self, Fault};
 use crate::files;
 use crate::journal;
 use crate::settings::ConfigFlags;
 use crate::table::{Column, Table, left};
 use crate::text::plain;
 
-const COLUMNS: [Column; 5] =
-    [left("policy"), left("from"), left("extends"), left("trusted"), left("doc").least(12)];
+const COLUMNS: [Column; 6] = [
+    left("policy"),
+    left("from"),
+    left("extends"),
+    left("trusted"),
+    left("path").spare(1),
+    left("doc").least(12),
+];
 
 /// Lists the policies that profiles may ask, each of which is a profile of its name
 #[derive(clap::Args)]
@@ -35,6 +41,8 @@ struct Listed {
     name: String,
     from: Origin,
     folder: Option<PathBuf>,
+    /// The policies of its name that it hides, by their folders; `shipped` for that one.
+    hides: Vec<String>,
     extends: Option<String>,
     trusted: bool,
     /// What it says it does, where it could be loaded.
@@ -50,7 +58,15 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let config = args.config.load(|sources| sources)?;
     let mut listed: Vec<_> = config.policies().iter().map(|one| of(&config, one)).collect();
     listed.sort_by(|one, other| (one.from, &one.name).cmp(&(other.from, &other.name)));
-    if args.json { journal::json(&listed) } else { words(&listed) }
+    if args.json { journal::json(&listed) } else { words(&config, &listed) }
+}
+
+/// Where a policy stands, as people read it.
+fn place_of(policy: &PolicyRef) -> String {
+    match policy.folder().filter(|_| policy.origin() != Origin::Shipped) {
+        Some(folder) => shown(folder),
+        None => Origin::Shipped.to_string(),
+    }
 }
 
 fn of(config: &Config, policy: &PolicyRef) -> Listed {
@@ -60,6 +76,7 @@ fn of(config: &Config, policy: &PolicyRef) -> Listed {
         name: policy.name().to_owned(),
         from: policy.origin(),
         folder: policy.folder().filter(|_| policy.origin() != Origin::Shipped).map(Into::into),
+        hides: policy.hides().map(|hidden| place_of(&hidden)).collect(),
         extends: policy.extends(),
         trusted: checked.trusted,
         doc: declared.doc,
@@ -68,7 +85,7 @@ fn of(config: &Config, policy: &PolicyRef) -> Listed {
     }
 }
 
-fn words(listed: &[Listed]) -> Result<(), Fault> {
+fn words(config: &Config, listed: &[Listed]) -> Result<(), Fault> {
     let row = |one: &Listed| {
         let doc = match (one.problems.is_empty(), one.trusted) {
             (true, _) => one.doc.clone().unwrap_or_default(),
@@ -77,8 +94,16 @@ fn words(listed: &[Listed]) -> Result<(), Fault> {
         };
         let trusted = if one.trusted { "yes" } else { "no" };
         let extends = one.extends.clone().unwrap_or_default();
-        vec![one.name.clone(), one.from.to_string(), plain(&extends), trusted.into(), plain(&doc)]
+        let folder = one.folder.as_deref().map(shown).unwrap_or_default();
+        let folder = match one.hides.is_empty() {
+            true => folder,
+            false => format!("{folder} (hides {})", one.hides.join(", ")),
+        };
+        let from = one.from.to_string();
+        let (extends, doc) = (plain(&extends), plain(&doc));
+        vec![one.name.clone(), from, extends, trusted.into(), plain(&folder), doc]
     };
+    config.passed_over().for_each(|passed| fault::warn(&passed.to_string()));
     let rows: Vec<_> = listed.iter().map(row).collect();
     files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
 }

@@ -1,7 +1,8 @@
 //! Notes what policies are asked and answer, for a trace.
 //!
 //! Invariant: what is noted is what the chain did, in its order; a hook that policies hand on to
-//! each other (`ep.next`) is one note, and who answered last in it decided.
+//! each other (`ep.next`) is one note, and who answered last in it decided: whoever says what those
+//! behind it said only passes it on (SPEC 2.18).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +20,9 @@ pub(super) struct Note {
     pub(super) asked: Vec<Said>,
     /// The policy whose answer counts.
     pub(super) winner: Option<String>,
+    /// What was answered last.
+    #[serde(skip)]
+    answer: Option<Answer>,
 }
 
 /// What a policy said.
@@ -71,10 +75,12 @@ impl Tracer for Watcher {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = notes.last().is_some_and(|note| note.hook == hook && note.job == brief);
         if !same {
-            notes.push(Note { hook, job: brief, asked: Vec::new(), winner: None });
+            notes.push(Note { hook, job: brief, asked: Vec::new(), winner: None, answer: None });
         }
         let Some(note) = notes.last_mut() else { return };
-        if matches!(what, What::Answer(_)) {
+        if let Ok(Some(answer)) = opinion
+            && note.answer.replace(answer.clone()).as_ref() != Some(answer)
+        {
             note.winner = Some(policy.to_owned());
         }
         note.asked.push(Said { policy: policy.to_owned(), what });

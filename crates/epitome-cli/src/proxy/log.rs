@@ -49,7 +49,8 @@ fn begin(
     };
     let targets = Targets::new().with_default(Level::WARN.min(ours)).with_targets([
         ("epitome", ours),
-        ("policy", ours),
+        // A policy speaks to its author, whatever else is said.
+        ("policy", if flags.quiet { Level::ERROR } else { ours.max(Level::INFO) }),
         ("news", proxy),
         ("epitome_proxy", proxy),
     ]);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a proxy that cannot start says so before anything depends on it.
 
+mod books;
 mod flags;
 mod log;
 mod start;
@@ -10,6 +11,8 @@ pub(crate) use flags::ProxyFlags;
 pub(crate) use log::{to_file, to_stderr};
 pub(crate) use start::{Given, prepared};
 
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use crate::fault::Fault;
@@ -20,4 +23,11 @@ pub(crate) const FINISH: Duration = Duration::from_secs(30);
 /// The runtime that a proxy runs on.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Fault::internal)
+}
+
+/// 128 bits that nobody can guess, as text.
+pub(crate) fn drawn() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    OpenOptions::new().read(true).open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

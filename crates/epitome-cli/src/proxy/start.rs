@@ -8,20 +8,21 @@ use std::sync::{Arc, OnceLock};
 
 use epitome::types::By;
 use epitome::{
-    Compressor, Config, Counter, Folder, Hub, Levers, ProxyTable, Sqlite, VocabularyCounter,
+    Compressor, Config, Counter, Folder, Format, Hub, Levers, Profile, ProxyTable, Sqlite,
+    VocabularyCounter,
 };
-use epitome_lab::Prices;
 use epitome_mcp::Http;
-use epitome_proxy::{Settings, Upstreams, Url};
+use epitome_proxy::{Api, LedgerKeeper, OwnCost, Rates, Settings, Upstreams, Url};
 use tokio::runtime::Handle;
 
 use crate::fault::Fault;
 use crate::journal::store_path;
 use crate::news::logged;
-use crate::settings;
+use crate::proxy::books::KeptFigures;
+use crate::{proxy, settings, stores};
 
-/// What tokens cost. There is one proxy in a process.
-static PRICES: OnceLock<Prices> = OnceLock::new();
+/// Says what tokens cost. There is one proxy in a process.
+static PROFILE: OnceLock<Profile> = OnceLock::new();
 
 /// What takes the place of the configuration.
 #[derive(Debug, Default)]
@@ -30,6 +31,8 @@ pub(crate) struct Given<'a> {
     pub(crate) workspace: Option<&'a Path>,
     /// Leaves the levers at `/mcp` out.
     pub(crate) no_mcp: bool,
+    /// Whether its figures are kept in the store for the next one.
+    pub(crate) keeps_figures: bool,
 }
 
 /// The settings of a proxy, but for where it listens. Models write in the background, on `runtime`.
@@ -39,45 +42,57 @@ pub(crate) fn prepared(
     given: &Given<'_>,
     runtime: &Handle,
 ) -> Result<Settings, Fault> {
-    let profile = settings::connected(config.chosen()?)?;
+    let profile = settings::connected(config.chosen()?)?.with_prices(settings::prices(config)?);
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     profile.load(&counter)?;
-    let store = Sqlite::open_with(&store_path(None, config)?, config.durability());
+    let path = store_path(None, config)?;
+    let store = Sqlite::open_with(&path, config.durability());
     let store = Arc::new(store.map_err(Fault::of_output)?);
-    drop(PRICES.set(settings::prices(config)?));
+    stores::remember(config, &path);
+    drop(PROFILE.set(profile.clone()));
 
-    let cache = profile.cache_prices();
+    let cache = profile.cache_rule();
     let project = table.workspace.as_deref().or(given.workspace);
     let workspace = project.map(Folder::new);
     let augments = config.augments(project);
+    // Whoever serves no folder in particular keeps what it hears for no project.
+    let owner = config.owner(project);
     let mcp = {
         let (store, profile, augments) = (store.clone(), profile.clone(), augments.clone());
+        let owner = owner.clone();
         Http::new(move |tenant| {
-            let levers = Levers::new(store.clone(), profile.clone(), tenant, By::Model);
+            let owner = owner.of_tenant(tenant);
+            let levers = Levers::new(store.clone(), profile.clone(), owner, By::Model);
             levers.with_augments(augments.clone())
         })
     };
     let runtime = runtime.clone();
+    let books = given.keeps_figures.then(proxy::drawn).transpose().map_err(Fault::internal)?;
+    let books = books
+        .map(|name| -> Arc<dyn LedgerKeeper> { Arc::new(KeptFigures::new(store.clone(), name)) });
     let hub = Hub::new(store, move || {
         let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
         let builder = builder.augments(augments.clone()).background(runtime.clone());
+        let builder = builder.owner(owner.clone());
         match &workspace {
             Some(workspace) => builder.workspace(workspace.clone()),
             None => builder,
         }
     });
     let mut settings = Settings::new(Arc::new(hub));
-    settings.upstreams = upstreams(table)?;
+    settings.upstreams = upstreams(config, table)?;
     settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
+    settings.books = books;
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
     settings.terms.cache = cache;
-    settings.terms.price = price;
+    settings.terms.rates = rates;
+    settings.terms.own = own;
     Ok(settings)
 }
 
 /// Where requests go.
-fn upstreams(table: &ProxyTable) -> Result<Upstreams, Fault> {
+fn upstreams(config: &Config, table: &ProxyTable) -> Result<Upstreams, Fault> {
     let url = |key: &str, address: &str| match address {
         "" => Ok(None),
         _ => {
@@ -85,15 +100,47 @@ fn upstreams(table: &ProxyTable) -> Result<Upstreams, Fault> {
             url.map(Some).map_err(|error| Fault::usage(format!("proxy.{key}: {error}")))
         }
     };
+    let keys = [
+        (Api::Anthropic, "anthropic_upstream", &table.anthropic_upstream),
+        (Api::OpenAi, "openai_upstream", &table.openai_upstream),
+        (Api::Ollama, "ollama_upstream", &table.ollama_upstream),
+    ];
+    let unsaid =
+        keys.iter().filter(|(_, key, address)| !address.is_empty() && !config.says_of_proxy(key));
     Ok(Upstreams {
+        defaults: unsaid.map(|(api, ..)| *api).collect(),
         anthropic: url("anthropic_upstream", &table.anthropic_upstream)?,
         openai: url("openai_upstream", &table.openai_upstream)?,
         ollama: url("ollama_upstream", &table.ollama_upstream)?,
     })
 }
 
-/// US dollars for a million tokens, of the models that the table names.
-fn price(model: &str) -> Option<f64> {
-    let quote = PRICES.get()?.of(Some(model));
-    quote.entry.map(|_| quote.price.input)
+/// What the models that write summaries were asked for.
+fn own() -> OwnCost {
+    let mut own = OwnCost::default();
+    let Some(profile) = PROFILE.get() else { return own };
+    for call in profile.own_calls() {
+        let (tokens, dollars) = profile.cost_of(&call);
+        own.calls += call.sum.calls;
+        own.tokens += tokens;
+        own.dollars += dollars.unwrap_or_default();
+        own.unpriced += if dollars.is_none() { call.sum.calls } else { 0 };
+    }
+    own
+}
+
+/// What is known of a model.
+fn rates(model: Option<&str>, api: Api, hour: bool) -> Option<Rates> {
+    let profile = PROFILE.get()?;
+    let format = match api {
+        Api::Anthropic => Format::Anthropic,
+        Api::OpenAi => Format::OpenAi,
+        Api::Ollama => Format::Ollama,
+    };
+    let price = profile.prices().of(model).filter(|_| api != Api::Ollama);
+    Some(Rates {
+        cache: profile.cache_prices(model, hour),
+        price: price.map(|quote| quote.price),
+        window: profile.window_of_model(model, format),
+    })
 }

@@ -20,9 +20,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::apart::{Part, apart};
 use crate::clock::{now, since};
-use crate::fault::Fault;
+use crate::fault::{Fault, warn};
 use crate::files;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
+use crate::journal::owner_of;
 use crate::news::Told;
 use crate::screen::{Screen, To};
 use crate::settings;
@@ -69,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// Records the conversation in this file [default: in memory]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// The largest input that is read, in bytes: 1000000, 512M or 1G
     #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
     let (profile, tape) = args.tape.connected(config.chosen()?)?;
-    let setup = args.setup(&config, profile)?;
+    let mut setup = args.setup(&config, profile)?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -107,6 +108,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let recording = Recording::read(&input, args.format.0, args.to);
     let recording = recording.map_err(|error| Fault::of_compression(error, &name))?;
     drop(input);
+    if let Some(torn) = recording.torn().filter(|_| !args.common.quiet) {
+        warn(&format!("{name}: {torn}"));
+    }
     if let Some(folder) = &args.dump {
         files::make_folder(folder)?;
     }
@@ -116,7 +120,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         Some(path) => {
             let store = Sqlite::open_with(path, config.durability())
                 .map_err(|error| Fault::of_store(&error))?;
-            runtime.block_on(args.play(&recording, &setup, Arc::new(store)))
+            let (store, owner) = (Arc::new(store), args.common.profile.owner(&config));
+            let session = args.common.session.as_deref();
+            setup.owner = Some(owner_of(session, owner, &store, &setup.profile)?);
+            runtime.block_on(args.play(&recording, &setup, store))
         }
         None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new()))),
     };
@@ -165,6 +172,7 @@ impl Args {
         let prices = settings::prices(config)?;
         // Only who waits between turns has the time to change anything.
         let watched = self.pace > 0;
+        let profile = profile.with_prices(prices.clone());
         Ok(Setup { profile, target, prices, watched, ..Setup::default() })
     }
 

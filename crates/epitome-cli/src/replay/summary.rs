@@ -68,16 +68,20 @@ fn costs(figures: &Figures) -> [String; 2] {
     let ratio = if raw > 0.0 { format!("× {:.2}", sent / raw) } else { String::new() };
     let money = &figures.money;
     let saved = match money.saved {
-        saved if saved < 0.0 => format!("{} more", dollars(-saved)),
-        saved => format!("{} saved", dollars(saved)),
+        Some(saved) if saved < 0.0 => format!("{} more", dollars(-saved)),
+        Some(saved) => format!("{} saved", dollars(saved)),
+        None => "unpriced".to_owned(),
     };
-    let priced = match &money.priced_as {
-        Some(model) => format!("priced as {model}"),
-        None => "model unknown".to_owned(),
+    let priced = match (&money.priced_as, &figures.model, money.saved) {
+        (Some(model), ..) => format!("as {model}"),
+        (None, _, Some(_)) => "at the default of your own price table".to_owned(),
+        (None, Some(model), None) => format!("no price of {} is known", middle(model, 24)),
+        (None, None, None) => "model unknown".to_owned(),
     };
+    let amount = |amount: Option<f64>| amount.map_or_else(|| "–".to_owned(), dollars);
     [
         row("cache cost", grouped(raw.round() as u64), grouped(sent.round() as u64), &ratio),
-        row("money", dollars(money.raw), dollars(money.sent), &format!("{saved}, {priced}")),
+        row("money", amount(money.raw), amount(money.sent), &format!("{saved}, {priced}")),
     ]
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Invariant: pure, and nothing of it lasts: variables and arguments of one process. What the user
 //! had set becomes the upstream, so that a client reaches the provider that it would have reached
-//! without us. Called by `run`.
+//! without us; each is given the address of that upstream alone. Called by `run`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,16 @@ pub(super) struct Way {
     pub(super) past: Option<String>,
 }
 
+/// The address that belongs to the upstream of an API.
+pub(super) fn address(api: Api) -> String {
+    let name = match api {
+        Api::Anthropic => "anthropic",
+        Api::OpenAi => "openai",
+        Api::Ollama => "ollama",
+    };
+    format!("{PROXY}/to/{name}")
+}
+
 impl Way {
     /// Past the proxy, and why.
     fn past(why: impl Into<String>) -> Self {
@@ -67,7 +77,8 @@ impl Way {
             let address = address.trim_end_matches('/');
             !address.ends_with("/v1") && !is_bare(address)
         });
-        if plain { PROXY.to_owned() } else { format!("{PROXY}/v1") }
+        let own = address(api);
+        if plain { own } else { format!("{own}/v1") }
     }
 
     /// With what a variable says taken for an API's upstream.
@@ -89,7 +100,7 @@ impl Way {
         names.iter().for_each(|name| self.known(api, name, around));
         let address = match api {
             Api::OpenAi => self.versioned(api),
-            _ => PROXY.to_owned(),
+            _ => address(api),
         };
         self.variables.extend(names.map(|name| (name, address.clone())));
     }
@@ -167,7 +178,7 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
             ));
         }
         way.upstreams.insert(Api::Anthropic, (file, address));
-        let over = serde_json::json!({ "env": { ADDRESS: PROXY } });
+        let over = serde_json::json!({ "env": { ADDRESS: self::address(Api::Anthropic) } });
         way.arguments = vec!["--settings".to_owned(), over.to_string()];
     }
     // Otherwise its agent would have to search for them first, and does not know that they are there.
@@ -177,7 +188,7 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
     // In one word, since the flag takes all words behind it that are no flags.
     way.mcp = vec![format!("--mcp-config={servers}")];
     way.known(Api::Anthropic, ADDRESS, around);
-    way.variables.push((ADDRESS, PROXY.to_owned()));
+    way.variables.push((ADDRESS, address(Api::Anthropic)));
     // It finds its tools by search where it knows the provider's address, and we hide that.
     let usual = way.upstreams.is_empty() && said("ENABLE_TOOL_SEARCH").is_none();
     if usual && around.variable("ENABLE_TOOL_SEARCH").is_none() {
@@ -261,14 +272,16 @@ pub(super) mod tests {
     #[test]
     fn each_client_is_told_in_its_own_way() {
         let machine = Machine::default();
-        let claude = ["ANTHROPIC_BASE_URL={proxy}", "ENABLE_TOOL_SEARCH=true"];
+        let claude = ["ANTHROPIC_BASE_URL={proxy}/to/anthropic", "ENABLE_TOOL_SEARCH=true"];
         check(&machine, "claude", &claude, &[]);
         check(&machine, "/usr/local/bin/claude -p hello", &claude, &[]);
-        let openai = ["OPENAI_BASE_URL={proxy}/v1", "OPENAI_API_BASE={proxy}/v1"];
+        let openai =
+            ["OPENAI_BASE_URL={proxy}/to/openai/v1", "OPENAI_API_BASE={proxy}/to/openai/v1"];
         check(&machine, "qwen", &openai, &[]);
-        let ollama = ["OLLAMA_HOST={proxy}", "OLLAMA_API_BASE={proxy}"];
+        let ollama = ["OLLAMA_HOST={proxy}/to/ollama", "OLLAMA_API_BASE={proxy}/to/ollama"];
         check(&machine, "ollama run llama3", &ollama, &[]);
-        let anthropic = ["ANTHROPIC_BASE_URL={proxy}", "ANTHROPIC_API_BASE={proxy}"];
+        let anthropic =
+            ["ANTHROPIC_BASE_URL={proxy}/to/anthropic", "ANTHROPIC_API_BASE={proxy}/to/anthropic"];
         let all = [&anthropic[..], &openai, &ollama].concat();
         for command in ["aider", "llm hello", "python agent.py", "bash"] {
             check(&machine, command, &all, &[]);
@@ -290,8 +303,9 @@ pub(super) mod tests {
             (Api::OpenAi, "https://router.example/api/v1"),
             (Api::Ollama, "http://127.0.0.1:11434"),
         ];
-        check(&machine, "claude", &["ANTHROPIC_BASE_URL={proxy}"], &upstreams[..1]);
-        let openai = ["OPENAI_BASE_URL={proxy}/v1", "OPENAI_API_BASE={proxy}/v1"];
+        check(&machine, "claude", &["ANTHROPIC_BASE_URL={proxy}/to/anthropic"], &upstreams[..1]);
+        let openai =
+            ["OPENAI_BASE_URL={proxy}/to/openai/v1", "OPENAI_API_BASE={proxy}/to/openai/v1"];
         check(&machine, "qwen", &openai, &upstreams[1..2]);
         assert_eq!(machine.way("llm").upstreams.len(), 3);
         // An address without a version is spoken to without one.
@@ -299,7 +313,7 @@ pub(super) mod tests {
             variables: vec![("OPENAI_BASE_URL", "https://x.example/openai/")],
             ..Machine::default()
         };
-        let openai = ["OPENAI_BASE_URL={proxy}", "OPENAI_API_BASE={proxy}"];
+        let openai = ["OPENAI_BASE_URL={proxy}/to/openai", "OPENAI_API_BASE={proxy}/to/openai"];
         check(&plain, "qwen", &openai, &[(Api::OpenAi, "https://x.example/openai/")]);
     }
 
@@ -314,7 +328,7 @@ pub(super) mod tests {
         };
         let way = machine.way("claude -c");
         assert_eq!(way.upstreams[&Api::Anthropic].1, "https://gateway.example");
-        let over = r#"{"env":{"ANTHROPIC_BASE_URL":"{proxy}"}}"#;
+        let over = r#"{"env":{"ANTHROPIC_BASE_URL":"{proxy}/to/anthropic"}}"#;
         assert_eq!(way.arguments, ["--settings", over]);
         let own = ["--settings=x.json".to_owned()];
         let error = super::way("claude", &own, &machine).unwrap_err();

@@ -12,24 +12,47 @@ use crate::text::{counted, grouped};
 pub(super) fn say(figures: &Snapshot, flag: &str) {
     let compressed = figures.conversations.iter().find(|one| one.figures.epochs > 0);
     let undo = compressed.map(|one| format!("epitome session undo{flag} {}", one.name));
-    drop(writeln!(anstream::stderr(), "epitome: {}", line(&figures.all, undo.as_deref())));
+    drop(writeln!(anstream::stderr(), "epitome: {}", line(figures, undo.as_deref())));
 }
 
-fn line(figures: &Figures, undo: Option<&str>) -> String {
+fn line(books: &Snapshot, undo: Option<&str>) -> String {
+    let figures = &books.all;
+    let passed = match books.passed {
+        0 => None,
+        passed => Some(format!("{} passed as it came", counted(passed, "other request"))),
+    };
     if figures.requests == 0 {
-        return "no request came through; the client sends them elsewhere, or sent none".to_owned();
+        return passed.map_or_else(
+            || "no request came through; the client sends them elsewhere, or sent none".to_owned(),
+            |_| {
+                let came = counted(books.passed, "request");
+                format!("{came} came through, none of them with a conversation to compress")
+            },
+        );
     }
     let [raw, sent] = figures.tokens();
     let percent = (raw.saturating_sub(sent) * 100).checked_div(raw).unwrap_or_default();
-    let skips: u64 = figures.skips.values().sum();
     let mut parts =
         vec![format!("{} tokens raw → {} sent ({percent} % less)", grouped(raw), grouped(sent))];
     parts.extend(net(figures));
-    let line = [parts.join(", "), counted(skips, "skip")].join(", ");
+    if books.own.calls > 0 {
+        let calls = counted(books.own.calls, "call");
+        parts.push(format!("{calls} for summaries subtracted"));
+    }
+    parts.extend([skips(figures)].into_iter().chain(passed));
+    let line = parts.join(", ");
     match undo {
         Some(undo) => format!("{line}; undo: {undo}"),
         None => line,
     }
+}
+
+/// How many requests were not sent as they should have been, and why.
+fn skips(figures: &Figures) -> String {
+    let all = counted(figures.skips.values().sum(), "skip");
+    let reasons: Vec<_> =
+        figures.skips.iter().map(|(why, count)| format!("{} {why}", grouped(*count))).collect();
+    if reasons.is_empty() { all } else { format!("{all} ({})", reasons.join(", ")) }
 }
 
 /// What was saved in the end: in dollars where the price of the model is known, otherwise in tokens
@@ -41,7 +64,7 @@ fn net(figures: &Figures) -> Option<String> {
         (0, _) => {
             let saved = figures.bill.saved();
             let tokens = grouped(saved.abs() as u64);
-            Some(format!("net {tokens} full-price tokens {}", word(saved)))
+            Some(format!("net {tokens} full-price tokens {} (model unpriced)", word(saved)))
         }
         _ => {
             let saved = figures.dollars.saved();
@@ -51,15 +74,22 @@ fn net(figures: &Figures) -> Option<String> {
                 ..0.1 => format!("{amount:.4}"),
                 _ => format!("{amount:.2}"),
             };
-            Some(format!("net ${amount} {}", word(saved)))
+            let unpriced = match figures.unpriced {
+                0 => String::new(),
+                unpriced => format!(" ({} unpriced)", counted(unpriced, "answer")),
+            };
+            Some(format!("net ${amount} {}{unpriced}", word(saved)))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::time::SystemTime;
+
     use epitome::types::Breakdown;
-    use epitome_proxy::Bill;
+    use epitome_proxy::{Bill, Histogram, OwnCost};
 
     use super::*;
 
@@ -68,9 +98,36 @@ mod tests {
         Figures { requests: 2, raw: of(raw), sent: of(sent), ..Figures::default() }
     }
 
+    fn books(all: &Figures, passed: u64) -> Snapshot {
+        Snapshot {
+            started: SystemTime::UNIX_EPOCH,
+            since: SystemTime::UNIX_EPOCH,
+            shadow: false,
+            run: 3,
+            all: all.clone(),
+            own: OwnCost::default(),
+            requests: BTreeMap::new(),
+            passed,
+            prepared: Histogram::default(),
+            first_byte: Histogram::default(),
+            conversations: Vec::new(),
+            folded: 0,
+            rest: Figures::default(),
+        }
+    }
+
     #[track_caller]
     fn check(figures: &Figures, undo: Option<&str>, expected: &str) {
-        assert_eq!(line(figures, undo), expected);
+        assert_eq!(line(&books(figures, 0), undo), expected);
+    }
+
+    #[test]
+    fn what_passed_as_it_came_came_through() {
+        let nothing = Figures::default();
+        let came = "3 requests came through, none of them with a conversation to compress";
+        assert_eq!(line(&books(&nothing, 3), None), came);
+        let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed as it came";
+        assert_eq!(line(&books(&figures(10, 10), 1), None), some);
     }
 
     #[test]
@@ -81,7 +138,9 @@ mod tests {
         some.skips.insert("timeout", 2);
         some.skips.insert("body", 1);
         let sent = "1,234,567 tokens raw → 345,678 sent (72 % less)";
-        let expected = format!("{sent}, net 1,000 full-price tokens saved, 3 skips");
+        let expected = format!(
+            "{sent}, net 1,000 full-price tokens saved (model unpriced), 3 skips (1 body, 2 timeout)"
+        );
         check(&some, None, &expected);
         (some.priced, some.dollars) = (2, Bill { paid: 0.5, raw: 1.73 });
         some.skips.clear();
@@ -89,7 +148,11 @@ mod tests {
         check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
         some.dollars = Bill { paid: 1.05, raw: 1.0 };
         check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
+        some.unpriced = 1;
         some.dollars = Bill { paid: 1.0, raw: 1.0 };
+        let one = "net $0 saved (1 answer unpriced)";
+        check(&some, None, &format!("{sent}, {one}, 0 skips"));
+        some.unpriced = 0;
         check(&some, None, &format!("{sent}, net $0 saved, 0 skips"));
     }
 

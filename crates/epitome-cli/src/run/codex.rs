@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_key_goes_to_the_usual_address() {
-        let usual = r#"openai_base_url="{proxy}/v1""#;
+        let usual = r#"openai_base_url="{proxy}/to/openai/v1""#;
         check(Machine::default(), "codex exec hello", usual, None);
         let key = (LOGIN, r#"{"OPENAI_API_KEY":"sk-x","tokens":null}"#);
         check(with(vec![key]), "codex", usual, None);
@@ -139,12 +139,22 @@ mod tests {
     #[test]
     fn a_login_goes_where_it_is_known() {
         let login = r#"{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"x"}}"#;
-        check(with(vec![(LOGIN, login)]), "codex", r#"openai_base_url="{proxy}""#, Some(CHATGPT));
+        check(
+            with(vec![(LOGIN, login)]),
+            "codex",
+            r#"openai_base_url="{proxy}/to/openai""#,
+            Some(CHATGPT),
+        );
         let older = r#"{"OPENAI_API_KEY":null,"tokens":{"id_token":"x"}}"#;
-        check(with(vec![(LOGIN, older)]), "codex", r#"openai_base_url="{proxy}""#, Some(CHATGPT));
+        check(
+            with(vec![(LOGIN, older)]),
+            "codex",
+            r#"openai_base_url="{proxy}/to/openai""#,
+            Some(CHATGPT),
+        );
         let mut keyed = with(vec![(LOGIN, login)]);
         keyed.variables.push(("CODEX_API_KEY", "sk-x"));
-        check(keyed, "codex", r#"openai_base_url="{proxy}/v1""#, None);
+        check(keyed, "codex", r#"openai_base_url="{proxy}/to/openai/v1""#, None);
     }
 
     #[test]
@@ -152,7 +162,7 @@ mod tests {
         let config = "model_provider = 'x'\n[model_providers.x]\nbase_url = 'http://box:1/v1'\n\
                       [model_providers.y]\nbase_url = 'http://other:2/api'";
         let of = |provider: &str, end: &str| {
-            format!("model_providers.{provider}.base_url=\"{PROXY}{end}\"")
+            format!("model_providers.{provider}.base_url=\"{PROXY}/to/openai{end}\"")
         };
         let machine = || with(vec![(CONFIG, config)]);
         check(machine(), "codex", &of("x", "/v1"), Some("http://box:1/v1"));
@@ -164,7 +174,12 @@ mod tests {
         ]);
         check(named, "codex --profile fast", &of("y", ""), Some("http://other:2/api"));
         let own = with(vec![(CONFIG, "openai_base_url = 'https://eu.example/v1'")]);
-        check(own, "codex", r#"openai_base_url="{proxy}/v1""#, Some("https://eu.example/v1"));
+        check(
+            own,
+            "codex",
+            r#"openai_base_url="{proxy}/to/openai/v1""#,
+            Some("https://eu.example/v1"),
+        );
     }
 
     #[test]

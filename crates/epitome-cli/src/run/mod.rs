@@ -1,7 +1,8 @@
 //! `epitome run`: one client, with a proxy of its own before it.
 //!
 //! Invariant: what is told to the client is told to its process alone, so nothing is left to put
-//! back, however it ends. The proxy listens before the client starts; the client's exit code is
+//! back, however it ends. Its address begins with a token that nobody else knows, and without it
+//! the proxy answers nobody. The proxy listens before the client starts; the client's exit code is
 //! ours.
 
 mod child;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use epitome::{Config, ProxyTable};
+use epitome_proxy::PathToken;
 
 use crate::fault::{self, Fault};
 use crate::proxy::{self, Given, ProxyFlags};
@@ -129,14 +131,19 @@ fn proxied(
     if let Some(log) = &log {
         proxy::to_file(&args.proxy, log)?;
     }
-    let given = Given { workspace: Some(&machine.folder), no_mcp: args.no_mcp };
+    let given = Given { workspace: Some(&machine.folder), no_mcp: args.no_mcp, ..Given::default() };
     let runtime = proxy::runtime()?;
     let settings = proxy::prepared(&config, &table, &given, runtime.handle());
     let mut settings = settings.map_err(Fault::at_start)?;
     settings.listen.set_port(0);
+    let token = proxy::drawn().map_err(|error| Fault::internal(error).at_start())?;
+    settings.path_token = Some(PathToken::new(&token));
     runtime.block_on(async {
         let running = serve::started(settings).await.map_err(Fault::at_start)?;
-        let proxy = format!("http://{}", running.address());
+        let proxy = format!("http://{}/{token}", running.address());
+        if !args.proxy.quiet {
+            fault::note(&format!("what it does is shown at {proxy}/status while it runs"));
+        }
         let here = |text: &str| text.replace(PROXY, &proxy);
         let mut client = Child::of(&args.command);
         let tools = if args.no_mcp { &[][..] } else { &way.mcp };

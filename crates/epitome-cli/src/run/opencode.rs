@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn the_usual_providers_are_told() {
-        let address = json!({"options": {"baseURL": "{proxy}/v1"}});
-        let expected = json!({"provider": {"anthropic": address, "openai": address}});
+        let at = |name| json!({"options": {"baseURL": format!("{{proxy}}/to/{name}/v1")}});
+        let expected = json!({"provider": {"anthropic": at("anthropic"), "openai": at("openai")}});
         assert_eq!(content(&Machine::default(), "opencode run hello"), expected);
     }
 
@@ -178,16 +178,22 @@ mod tests {
         assert_eq!(way.upstreams[&Api::OpenAi].1, "http://box:1/v1");
         assert_eq!(way.upstreams[&Api::Anthropic].1, "https://x.example/a");
         let told = content(&machine, "opencode");
-        assert_eq!(told["provider"]["local"]["options"], json!({"baseURL": "{proxy}/v1"}));
-        assert_eq!(told["provider"]["anthropic"]["options"], json!({"baseURL": "{proxy}"}));
+        assert_eq!(
+            told["provider"]["local"]["options"],
+            json!({"baseURL": "{proxy}/to/openai/v1"})
+        );
+        assert_eq!(
+            told["provider"]["anthropic"]["options"],
+            json!({"baseURL": "{proxy}/to/anthropic"})
+        );
         assert_eq!(told["provider"]["openai"], Value::Null);
         // What the variable said stays in it.
         machine.variables.push((CONTENT, r#"{"theme":"x","model":"openai/gpt-5"}"#));
         let told = content(&machine, "opencode");
         assert_eq!(told["theme"], "x");
-        assert_eq!(told["provider"]["openai"]["options"]["baseURL"], "{proxy}/v1");
+        assert_eq!(told["provider"]["openai"]["options"]["baseURL"], "{proxy}/to/openai/v1");
         let told = content(&machine, "opencode --model local/small");
-        assert_eq!(told["provider"]["local"]["options"]["baseURL"], "{proxy}/v1");
+        assert_eq!(told["provider"]["local"]["options"]["baseURL"], "{proxy}/to/openai/v1");
     }
 
     #[test]

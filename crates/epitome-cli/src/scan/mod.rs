@@ -65,6 +65,7 @@ struct Summary<'a> {
     totals: &'a Totals,
     worst: &'a Worst,
     skipped: &'a [Skipped],
+    torn: &'a [Skipped],
     failed: &'a [Skipped],
     elapsed_ms: f64,
 }
@@ -111,6 +112,7 @@ fn json(found: &Scan, elapsed_ms: f64) -> Result<(), Fault> {
         totals: &found.totals,
         worst: &found.worst,
         skipped: &found.skipped,
+        torn: &found.torn,
         failed: &found.failed,
         elapsed_ms,
     };
@@ -131,6 +133,7 @@ impl Args {
         })?;
         let profile = settings::permitted(config.chosen()?)?;
         let prices = settings::prices(&config)?;
+        let profile = profile.with_prices(prices.clone());
         Ok(Setup { profile, prices, ..Setup::default() })
     }
 
@@ -167,7 +170,13 @@ impl Args {
 
     /// Says which files are not in the figures.
     fn left_out(&self, found: &Scan) {
-        if self.quiet || found.skipped.is_empty() {
+        if self.quiet {
+            return;
+        }
+        for Skipped { file, reason } in &found.torn {
+            fault::warn(&format!("{}: {reason}", file.display()));
+        }
+        if found.skipped.is_empty() {
             return;
         }
         if self.verbose {

@@ -97,7 +97,7 @@ fn session(name: &str, figures: &Figures, client: usize) -> String {
         short(figures.cut),
         short(figures.must_keep.recallable.into()),
         short(lost(&figures.must_keep)),
-        dollars(figures.money.saved),
+        figures.money.saved.map_or_else(|| "–".to_owned(), dollars),
     )
 }
 
@@ -129,11 +129,17 @@ fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
             percent(totals.tokens_sent, totals.tokens_raw),
         ),
         row("cache cost", cost(totals.cache_cost_uncompressed), cost(totals.cache_cost), ratio),
-        row("money", dollars(totals.money_raw), dollars(totals.money_sent), saved),
     ];
+    let amounts = [totals.money_raw, totals.money_sent];
+    let [raw, sent, saved] = match (totals.unpriced, totals.sessions) {
+        // A sum of nothing is no amount.
+        (unpriced, sessions) if unpriced == sessions => ["–", "–", "unpriced"].map(str::to_owned),
+        _ => [dollars(amounts[0]), dollars(amounts[1]), saved],
+    };
+    rows.push(row("money", raw, sent, saved));
     if totals.unpriced > 0 {
         let all = counted(totals.unpriced as u64, "session");
-        rows.push(format!("{:NAME$}{all} of unknown models, at the default price", ""));
+        rows.push(format!("{:NAME$}{all} unpriced, in no sum: no price of the model is known", ""));
     }
     let compressions = grouped(totals.compressions as u64);
     rows.push(row("compressions", "0".to_owned(), compressions, String::new()));

@@ -36,7 +36,7 @@ struct Erased {
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(Some(&args.name))?.keeper;
     let history = keeper.history(Some(&args.name)).map_err(Fault::of)?;
     let mut ids: Vec<(EntryId, EntryKey)> = Vec::new();
     for id in &args.ids {

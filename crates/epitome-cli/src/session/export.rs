@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         ("the store", Some(&store), Part::Store),
         args.journal.profile.file(),
     ])?;
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(Some(&args.name))?.keeper;
     let output = files::named(args.output.as_deref()).map(Output::prepare).transpose()?;
     let text = keeper.export(&args.name, written).map_err(Fault::of)?;
     let Some(mut file) = output else { return files::bytes_to_stdout(text.as_bytes()) };

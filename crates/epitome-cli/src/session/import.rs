@@ -52,8 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         // A file that cannot be read leaves no store behind.
         import(&Keeper::new(Arc::new(Memory::new()), profile))?;
     }
-    let journal = args.journal.create(&config)?;
+    let journal = args.journal.create(config)?;
     let imported = import(&journal.keeper)?;
+    imported.warnings.iter().for_each(|line| fault::warn(&format!("{file}: {line}")));
     let recorded = journal.keeper.session(Some(&imported.session)).map_err(Fault::of)?;
     if recorded.trashed {
         let (flag, session) = (journal.flag(), &imported.session);

@@ -2,9 +2,12 @@
 //!
 //! Invariant: sessions are read and printed page by page, so that memory does not grow with them.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
+use epitome::Keeper;
 use epitome::types::SessionInfo;
+use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::files;
@@ -41,6 +44,14 @@ pub(crate) struct Args {
     journal: JournalFlags,
 }
 
+/// A session, and the profile that recorded it.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    info: SessionInfo,
+    profile: String,
+}
+
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let journal = args.journal.open()?;
@@ -48,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
     };
-    let mut pages = Pages { journal: &journal, trashed: args.trashed, most, skip: 0 };
+    let mut pages = Pages::new(&journal, args.trashed, most)?;
     let first = pages.next_page()?;
     if args.journal.json {
         return list_json(first, &mut pages);
@@ -82,33 +93,58 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 /// Sessions, page by page.
-struct Pages<'j> {
-    journal: &'j Journal,
+struct Pages {
+    sources: Vec<Source>,
     trashed: bool,
+    /// So many are still to come.
     most: usize,
+}
+
+/// The sessions of one scope, the one used last first.
+struct Source {
+    keeper: Keeper,
+    read: VecDeque<SessionInfo>,
     skip: usize,
 }
 
-impl Pages<'_> {
-    fn next_page(&mut self) -> Result<Vec<SessionInfo>, Fault> {
-        let most = PAGE.min(self.most - self.skip);
-        if most == 0 {
-            return Ok(Vec::new());
+impl Pages {
+    fn new(journal: &Journal, trashed: bool, most: usize) -> Result<Self, Fault> {
+        let source = |keeper| Source { keeper, read: VecDeque::new(), skip: 0 };
+        Ok(Self { sources: journal.keepers()?.into_iter().map(source).collect(), trashed, most })
+    }
+
+    fn next_page(&mut self) -> Result<Vec<Listed>, Fault> {
+        let mut page = Vec::new();
+        while page.len() < PAGE.min(self.most) {
+            let Some(next) = self.next()? else { break };
+            page.push(next);
         }
-        let page = self.read(most)?;
-        self.skip += page.len();
+        self.most -= page.len();
         Ok(page)
     }
 
-    fn read(&self, most: usize) -> Result<Vec<SessionInfo>, Fault> {
-        let keeper = &self.journal.keeper;
-        let page = keeper.journal().sessions(keeper.scope(), self.skip, most, self.trashed);
-        page.map_err(|error| Fault::of_store(&error))
+    /// The one used last of those that are left in any scope.
+    fn next(&mut self) -> Result<Option<Listed>, Fault> {
+        let mut newest: Option<&mut Source> = None;
+        for source in &mut self.sources {
+            source.fill(self.trashed)?;
+            let Some(first) = source.read.front() else { continue };
+            let is_newer = |other: &&mut Source| {
+                other.read.front().is_none_or(|other| other.last < first.last)
+            };
+            if newest.as_ref().is_none_or(is_newer) {
+                newest = Some(source);
+            }
+        }
+        Ok(newest.and_then(|source| {
+            let info = source.read.pop_front()?;
+            Some(Listed { info, profile: source.keeper.recorder().to_owned() })
+        }))
     }
 
     /// Says that there are more.
-    fn rest(&self, out: &mut dyn Write) -> io::Result<()> {
-        let there_are = self.skip == self.most && self.read(1).is_ok_and(|more| !more.is_empty());
+    fn rest(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let there_are = self.most == 0 && self.next().is_ok_and(|more| more.is_some());
         match there_are {
             true => writeln!(out, "and older ones; `--limit 0` shows all"),
             false => Ok(()),
@@ -116,7 +152,22 @@ impl Pages<'_> {
     }
 }
 
-fn row(session: &SessionInfo) -> Vec<String> {
+impl Source {
+    /// Reads a page where nothing of the last one is left.
+    fn fill(&mut self, trashed: bool) -> Result<(), Fault> {
+        if !self.read.is_empty() {
+            return Ok(());
+        }
+        let page = self.keeper.journal().sessions(self.keeper.scope(), self.skip, PAGE, trashed);
+        let page = page.map_err(|error| Fault::of_store(&error))?;
+        self.skip += page.len();
+        self.read.extend(page);
+        Ok(())
+    }
+}
+
+fn row(listed: &Listed) -> Vec<String> {
+    let session = &listed.info;
     let [came, sent] = session.tokens.map(grouped);
     let trashed = if session.trashed { "(in the trash) " } else { "" };
     vec![
@@ -132,7 +183,7 @@ fn row(session: &SessionInfo) -> Vec<String> {
 }
 
 /// One array, written page by page.
-fn list_json(mut page: Vec<SessionInfo>, pages: &mut Pages<'_>) -> Result<(), Fault> {
+fn list_json(mut page: Vec<Listed>, pages: &mut Pages) -> Result<(), Fault> {
     let mut before = "[";
     while !page.is_empty() {
         let mut lines = String::new();

@@ -74,7 +74,8 @@ impl Offloaded<'_> {
 /// Whether what was made of a session's messages names files; nothing where it cannot be read.
 fn names_files(keeper: &Keeper, session: &str) -> Option<bool> {
     let history = keeper.history(Some(session)).ok()?;
-    let arrived = keeper.journal().rewrites(keeper.scope(), history.keys()).ok()?;
+    let arrived =
+        keeper.journal().rewrites(keeper.scope(), &history.info.name, history.keys()).ok()?;
     let plans = history.epochs().iter().map(|recorded| serde_json::to_string(&recorded.epoch.plan));
     let names = |text: &str| text.contains(NAMED);
     let in_plans = plans.flatten().any(|plan| names(&plan));

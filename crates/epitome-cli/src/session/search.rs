@@ -2,7 +2,7 @@
 //!
 //! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
 
-use epitome::{Store, for_model};
+use epitome::{Store, for_model, nothing_on};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
@@ -16,7 +16,7 @@ use crate::text::plain;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome session search 'connection refused'")]
 pub(crate) struct Args {
-    /// What to look for, in any words
+    /// What to look for, in any words; a phrase in quotes must occur as it is
     #[arg(allow_hyphen_values = true)]
     query: String,
     /// The most that all excerpts may take together
@@ -40,9 +40,10 @@ struct Found {
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let journal = args.journal.open()?;
-    catch_up(&journal.keeper, args.journal.quiet);
-    let scope = journal.keeper.scope();
-    let found = journal.store.search(scope, &args.query, args.max_tokens, &for_model("o200k_base"));
+    journal.keepers()?.iter().for_each(|keeper| catch_up(keeper, args.journal.quiet));
+    let scopes = journal.keeper.scopes().map_err(|error| Fault::of_store(&error))?;
+    let counter = for_model("o200k_base");
+    let found = journal.store.search_in(&scopes, &args.query, args.max_tokens, &counter);
     let found = found.map_err(|error| Fault::of_store(&error))?;
     let found: Vec<_> = found
         .into_iter()
@@ -62,7 +63,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         return journal::json(&found);
     }
     if found.is_empty() && !args.journal.quiet {
-        note("nothing found; try other words");
+        let missed = journal.store.missed(&scopes, &args.query);
+        let missed = missed.map_err(|error| Fault::of_store(&error))?;
+        note(&plain(&nothing_on(&missed)));
     }
     files::to_stdout(|out| {
         let bold = anstyle::Style::new().bold();

@@ -51,7 +51,7 @@ struct Named {
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
     let history = keeper.history(args.name.as_deref()).map_err(Fault::of)?;
     let snapshots = keeper.journal().snapshots(keeper.scope(), Some(&history.info.name));
     let snapshots = snapshots.map_err(|error| Fault::of_store(&error))?;

@@ -51,6 +51,7 @@ struct Done<'a> {
 /// Puts into the trash, or deletes.
 pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
     let journal = args.journal.open()?;
+    let journal = if args.name.is_some() { journal.at(args.name.as_deref())? } else { journal };
     let (keeper, flag) = (&journal.keeper, journal.flag());
     match (&args.name, args.forever) {
         (Some(name), false) => {
@@ -98,7 +99,7 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
 
 /// Takes out of the trash.
 pub(crate) fn restore(args: &RestoreArgs) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(Some(&args.name))?.keeper;
     let name = &args.name;
     let known = keeper.session(Some(name)).map_err(Fault::of)?;
     keeper.journal().trash(keeper.scope(), name, false).map_err(|error| Fault::of_store(&error))?;

@@ -44,7 +44,7 @@ struct Done {
 
 /// Takes a compression back.
 pub(crate) fn undo(args: &UndoArgs) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
     let session = name(&keeper, args.name.as_deref())?;
     let compressions = keeper.compressions(&session).map_err(Fault::of)?;
     let undone = compressions.undo(&epitome::system_time()).map_err(Fault::of)?.short();
@@ -60,7 +60,7 @@ pub(crate) fn undo(args: &UndoArgs) -> Result<(), Fault> {
 
 /// Puts a compression in force again.
 pub(crate) fn redo(args: &RedoArgs) -> Result<(), Fault> {
-    let keeper = args.journal.open()?.keeper;
+    let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
     let session = name(&keeper, args.name.as_deref())?;
     let compressions = keeper.compressions(&session).map_err(Fault::of)?;
     let redone = compressions.redo(&epitome::system_time()).map_err(Fault::of)?.short();

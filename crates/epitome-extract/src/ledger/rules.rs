@@ -131,7 +131,7 @@ fn tells(spaced: &str, marks: &Marks) -> bool {
 fn unit(sentence: &Sentence<'_>) -> Unit {
     let text = sentence.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (speaker, kind) = (Speaker::Human, unit::Kind::Sentence);
-    Unit { entry: sentence.entry, speaker, kind, text, fields: Vec::new() }
+    Unit { entry: sentence.entry, speaker, kind, stated: false, text, fields: Vec::new() }
 }
 
 /// The words of a text between single spaces, one before and one behind too.

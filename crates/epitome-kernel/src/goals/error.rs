@@ -56,14 +56,6 @@ pub enum GoalError {
         /// What was asked for.
         decision: String,
     },
-    /// A policy found something of a kind that there is not.
-    #[error(
-        "`{kind}` is no kind of goal entry: `goal`, `milestone`, `decision`, `artifact` and `next` are"
-    )]
-    Kind {
-        /// The kind.
-        kind: String,
-    },
     /// A policy found something in a state that its kind does not have.
     #[error("{kind} cannot be `{state}`: {expected}")]
     State {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the grammar is the policy's; what a finding means is the same for all of them.
 
-use epitome_types::hook::Found;
+use epitome_types::hook::{Found, FoundKind};
 use epitome_types::{
     ArtifactChange, DecisionKind, GoalAct, GoalChange, Goals, MilestoneState, Priority,
 };
@@ -14,7 +14,7 @@ use super::{GoalError, addressed};
 ///
 /// # Errors
 ///
-/// For a kind or a state that there is not.
+/// For a state that its kind does not have.
 pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
     let text = found.text.clone();
     let state =
@@ -24,10 +24,10 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
         let state = found.state.clone().unwrap_or_default();
         GoalError::State { kind, state, expected }
     };
-    let change = match found.kind.as_str() {
-        "goal" if goals.active().is_some() => GoalChange::Revise { text },
-        "goal" => GoalChange::Set { text, priority: Priority::Medium },
-        "milestone" => {
+    let change = match found.kind {
+        FoundKind::Goal if goals.active().is_some() => GoalChange::Revise { text },
+        FoundKind::Goal => GoalChange::Set { text, priority: Priority::Medium },
+        FoundKind::Milestone => {
             let state = match state {
                 None => MilestoneState::Pending,
                 Some(word) => MilestoneState::of_word(word).ok_or_else(|| {
@@ -36,7 +36,7 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
             };
             GoalChange::Milestone { text, state }
         }
-        "decision" => {
+        FoundKind::Decision => {
             let (locked, kind) = match state {
                 None => (false, DecisionKind::Plain),
                 Some("locked") => (true, DecisionKind::Plain),
@@ -45,7 +45,7 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
             };
             GoalChange::Decide { text, rationale: None, locked, kind }
         }
-        "artifact" => {
+        FoundKind::Artifact => {
             let change = match state {
                 None => ArtifactChange::Modified,
                 Some(word) => ArtifactChange::of_word(word)
@@ -53,8 +53,7 @@ pub fn act_of(goals: &Goals, found: &Found) -> Result<GoalAct, GoalError> {
             };
             GoalChange::Artifact { path: text, change }
         }
-        "next" => GoalChange::Next { text },
-        kind => return Err(GoalError::Kind { kind: kind.to_owned() }),
+        FoundKind::Next => GoalChange::Next { text },
     };
     Ok(addressed(goals, change.into()))
 }

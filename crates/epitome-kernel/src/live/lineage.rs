@@ -1,6 +1,6 @@
 //! Which epoch is in force for a history, and which entries are held.
 //!
-//! Invariant: an epoch applies to every history that contains its covered run and to no other, so
+//! Invariant: an epoch applies to every history of its session that contains its covered run, so
 //! restart, rewind and fork need no rules of their own (HOUSE 3.4). Where several apply, the one
 //! that reaches furthest does; taking it back leaves the one before.
 
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use epitome_types::hook::Standing;
 use epitome_types::{
-    Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, MustKeep, Op, PartId,
-    Plan, Recorded,
+    BoundReply, Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, MustKeep, Op,
+    PartId, Plan, Recorded,
 };
 
 use crate::apply::reapply;
@@ -80,6 +80,21 @@ impl Lineage {
             let view = reapply(thread, &moved(&epoch.plan, start as i64)).ok()?;
             Some(InForce { epoch, start, view })
         })
+    }
+
+    /// From which place on reasoning is void: an epoch that took reasoning out was taken back, and
+    /// what was thought while it stood is bound to a prompt that is sent no more (hazard 39).
+    pub fn void_from(
+        &self,
+        keys: &[EntryKey],
+        in_force: Option<&InForce<'_, '_>>,
+    ) -> Option<usize> {
+        let end = |(epoch, start): (&Epoch, usize)| start + epoch.covered.len as usize;
+        let reach = in_force.map_or(0, |it| end((it.epoch, it.start)));
+        let unbinds =
+            |epoch: &Epoch| epoch.plan.ops.iter().any(|op| matches!(op, Op::Unbind { .. }));
+        let undone = self.matching(keys, true).into_iter().filter(|(epoch, _)| unbinds(epoch));
+        undone.map(end).filter(|end| *end > reach).min()
     }
 
     /// The epoch that reaches furthest into a history with these keys and touches none of the
@@ -265,6 +280,8 @@ fn touched(plan: &Plan) -> BTreeSet<EntryId> {
         Op::Strip { parts } => parts.iter().map(|part| part.entry).collect(),
         Op::Insert { after, .. } | Op::State { after, .. } => after.iter().copied().collect(),
         Op::Summarize(checkpoint) => checkpoint.covers.clone(),
+        // What goes on in another way keeps the epoch, and has its own reasoning.
+        Op::Unbind { .. } => Vec::new(),
     };
     plan.ops.iter().flat_map(of).collect()
 }
@@ -279,6 +296,10 @@ fn moved(plan: &Plan, by: i64) -> Plan {
         Op::State { after, text } => Op::State { after: after.map(place), text },
         Op::Drop { entries } => Op::Drop { entries: entries.into_iter().map(place).collect() },
         Op::Insert { after, role, text } => Op::Insert { after: after.map(place), role, text },
+        Op::Unbind { replies } => {
+            let here = |reply: BoundReply| BoundReply { entry: place(reply.entry), ..reply };
+            Op::Unbind { replies: replies.into_iter().map(here).collect() }
+        }
         Op::Summarize(mut checkpoint) => {
             checkpoint.covers.iter_mut().for_each(|id| *id = place(*id));
             Op::Summarize(checkpoint)

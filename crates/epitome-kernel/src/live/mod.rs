@@ -4,8 +4,10 @@
 //! Invariant: pure functions of keys, records and sizes. Called by the host's session, in the
 //! order of the modules below.
 
+mod identity;
 mod lineage;
 mod reconcile;
 
+pub use identity::{Claim, Evidence, Identity, identify, is_drawn};
 pub use lineage::{InForce, Lineage, epoch_of};
 pub use reconcile::{Reconciled, reconcile};

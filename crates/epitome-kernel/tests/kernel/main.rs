@@ -1,4 +1,6 @@
-//! The kernel's tests over whole conversations.
+//! The kernel's tests over whole conversations and chains of policies.
 
+#[cfg(test)]
+mod chain;
 #[cfg(test)]
 mod thread;

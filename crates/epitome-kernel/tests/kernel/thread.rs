@@ -1,6 +1,6 @@
 //! Exchanges, pins and what may be rewritten.
 
-use epitome_kernel::types::{Body, Entry, EntryId, PartId};
+use epitome_kernel::types::{Body, Entry, EntryId, PartId, Role};
 use epitome_kernel::{Frozen, Pin, Thread};
 use epitome_testkit::{Chat, chat, conversation};
 use proptest::prelude::*;
@@ -132,6 +132,44 @@ fn the_last_typed_text_and_a_later_note_are_pinned() {
         &[Some(Pin::System), None, Some(Pin::Typed), None, Some(Pin::Note), None],
     );
     check_pins(chat().note("n").user("u"), &[None, Some(Pin::Typed)]);
+}
+
+#[test]
+fn the_newest_note_of_a_subject_is_pinned_and_older_ones_are_stale() {
+    let talk = chat().system("s").states(Role::User, "files", "one").assistant("a").user("u");
+    let talk = talk.and_states("todo", "1").assistant("b").states(Role::User, "files", "two");
+    let talk = talk.assistant("c").user("v").and_states("todo", "2");
+    let thread = thread(talk.clone());
+    let pins: Vec<_> = thread.entries().iter().map(|entry| thread.pinned(entry.id)).collect();
+    let [state, typed] = [Some(Pin::State), Some(Pin::Typed)];
+    assert_eq!(pins, [Some(Pin::System), None, None, None, None, state, None, typed]);
+    let part = |entry, part| PartId { entry: EntryId(entry), part };
+    assert_eq!(thread.stale().collect::<Vec<_>>(), [part(1, 0), part(3, 1)]);
+    assert_eq!(thread.frozen(part(5, 0)), Some(Frozen::Pinned(Pin::State)));
+    // The conversation begins with the message that it began with.
+    let left = thread.restated(thread.entries().len());
+    assert_eq!((left.entries, left.parts), (vec![], vec![part(3, 1)]));
+    let left = self::thread(chat().user("t").assistant("x").states(Role::User, "files", "0"));
+    assert_eq!(left.restated(9).entries, []);
+}
+
+#[test]
+fn behind_the_first_block_the_system_only_notes() {
+    let talk = chat().system("s").states(Role::System, "agents", "of the prompt").user("u");
+    let talk = talk.states(Role::System, "todo", "1").assistant("a").system("said for ever");
+    check_pins(
+        talk.states(Role::System, "todo", "2").user("v"),
+        &[
+            Some(Pin::System),
+            Some(Pin::System),
+            None,
+            None,
+            None,
+            Some(Pin::System),
+            Some(Pin::State),
+            Some(Pin::Typed),
+        ],
+    );
 }
 
 #[test]

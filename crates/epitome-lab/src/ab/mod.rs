@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::{Archive, Counter, Format, Store, StoreError};
+use epitome::{Archive, Counter, Format, Store, StoreError, TornLine, untorn};
 
 pub use row::{Group, Row};
 pub use score::Score;
@@ -88,6 +88,8 @@ pub struct Compared {
     pub summaries: Vec<Summary>,
     /// Files that hold no conversation, or nothing to ask.
     pub skipped: Vec<Skipped>,
+    /// Recordings whose last line is not whole, which are read up to there.
+    pub torn: Vec<Skipped>,
     /// Pairs that failed: a fault of this program, or of the disk.
     pub failed: Vec<Skipped>,
 }
@@ -101,7 +103,11 @@ pub fn ab<B: Bench>(candidates: Candidates, comparison: &Comparison, bench: &B) 
     let mut out = Compared::default();
     for (file, outcome) in files.iter().zip(work.all(&files, &ids)) {
         match outcome {
-            Outcome::Rows(rows) => out.rows.extend(rows),
+            Outcome::Rows(rows, torn) => {
+                let reason = torn.map(|torn| torn.to_string());
+                out.torn.extend(reason.map(|reason| Skipped { file: file.clone(), reason }));
+                out.rows.extend(rows);
+            }
             Outcome::Skipped(reason) => skipped.push(Skipped { file: file.clone(), reason }),
             Outcome::Failed(reason) => out.failed.push(Skipped { file: file.clone(), reason }),
         }
@@ -129,7 +135,7 @@ fn ids(files: &[PathBuf]) -> Vec<String> {
 
 /// What became of one file.
 enum Outcome {
-    Rows(Vec<Row>),
+    Rows(Vec<Row>, Option<TornLine>),
     Skipped(String),
     Failed(String),
 }
@@ -211,7 +217,7 @@ impl<B: Bench> Work<'_, B> {
             rows.push(row);
             tell();
         }
-        Outcome::Rows(rows)
+        Outcome::Rows(rows, untorn(&read.messages).1)
     }
 
     fn row(&self, strategy: &Strategy, case: &Case, id: &str, key: &str) -> Result<Row, String> {

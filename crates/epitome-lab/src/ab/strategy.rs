@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use epitome::types::{Budget, Unit};
 use epitome::{
-    Archive, Counter, Document, Error, Gauge, Profile, Sizes, Store, Target, scope, tool_format,
-    tools,
+    Archive, Counter, Document, Error, Gauge, Profile, Sizes, Store, Target, UnaidedClient, scope,
+    tool_format, tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -201,7 +201,9 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
         let budget = Budget { unit: Unit::Tokens, most: limit };
         let mut played = Played { limit, ..Played::default() };
         let (mut raw_traffic, mut traffic) = (Traffic::default(), Traffic::default());
-        let (mut before, mut raw_before, mut gone) = (None::<Sent>, 0, Vec::new());
+        let own = self.setup.unaided(&self.document, format.name());
+        let mut unaided = UnaidedClient::default();
+        let (mut before, mut gone) = (None::<Sent>, Vec::new());
         let (mut departure, mut fault) = (None, None);
         for messages in self.document.turns() {
             let request = self.document.prefix(messages);
@@ -232,18 +234,18 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
             let shared = before.as_ref().map(|before| sent.shared(before, format, gauge));
             let shared = shared.transpose().map_err(Error::from)?.unwrap_or_default();
             traffic.prompt(tokens, shared);
-            raw_traffic.prompt(raw, raw_before);
+            raw_traffic.unaided(unaided.ask(raw, own));
             played.tokens_raw += raw;
             played.tokens_sent += tokens;
             played.prompts.push(tokens);
             played.max_tokens_sent = played.max_tokens_sent.max(tokens);
             played.oversized += usize::from(tokens > limit);
-            (before, raw_before) = (Some(sent), raw);
+            before = Some(sent);
         }
         if let Some(departure) = departure {
             self.store.keep(&self.scope(), &departure).map_err(Error::from)?;
         }
-        let prices = self.setup.profile.cache_prices();
+        let prices = self.setup.profile.cache_rule();
         played.cache_cost = traffic.cost(prices);
         played.cache_cost_uncompressed = raw_traffic.cost(prices);
         Ok(self.sends(before.map(|sent| sent.bytes.into()), Some(played), fault))

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use epitome::{Format, Memory, Window};
-use epitome_lab::{Figures, Price, Prices, Recording, Replay, Setup, Traffic, Turn};
+use epitome::{Format, Memory, Prices, Window};
+use epitome_lab::{Figures, Recording, Replay, Setup, Traffic, Turn};
 
 use crate::talk::conversation;
 
@@ -185,12 +185,32 @@ async fn money_is_paid_at_the_prices_of_the_model() {
     let prices = Prices::default()
         .extended("[[model]]\nname = \"mine\"\ninput = 2.0\nread = 0.5\nwrite = 1.0\n")
         .unwrap();
-    let setup = Setup { model: Some("mine-7b".to_owned()), prices, ..limited(2500) };
+    let setup = Setup { model: Some("team/mine-20260101".to_owned()), prices, ..limited(2500) };
     let (_, figures) = play(&conversation(30), &setup, Arc::new(Memory::new())).await;
     assert_eq!(figures.money.priced_as.as_deref(), Some("mine"));
     let cache = epitome::CachePrices { read: 0.5, write: 1.0 };
-    let price = Price { input: 2.0, cache };
-    let [raw, sent] = [figures.traffic_uncompressed, figures.traffic].map(|it| price.of(it));
-    assert!((figures.money.raw - raw).abs() < 1e-12);
-    assert!((figures.money.saved - (raw - sent)).abs() < 1e-12);
+    let price = |it: Traffic| it.cost(cache) * 2.0 / 1e6;
+    let [raw, sent] = [figures.traffic_uncompressed, figures.traffic].map(price);
+    assert!((figures.money.raw.unwrap() - raw).abs() < 1e-9);
+    assert!((figures.money.saved.unwrap() - (raw - sent)).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn a_model_of_another_generation_is_unpriced() {
+    let setup = Setup { model: Some("claude-opus-4-9".to_owned()), ..limited(2500) };
+    let (_, figures) = play(&conversation(30), &setup, Arc::new(Memory::new())).await;
+    let money = &figures.money;
+    assert_eq!((money.raw, money.sent, money.saved), (None, None, None));
+    assert_eq!(money.priced_as, None);
+}
+
+#[tokio::test]
+async fn no_saving_is_claimed_beyond_the_window_of_the_model() {
+    let models = epitome::ModelTable::default();
+    assert!(models.window("gpt-4", None).is_ok());
+    let setup = Setup { model: Some("gpt-4".to_owned()), ..limited(2500) };
+    let (turns, figures) = play(&conversation(60), &setup, Arc::new(Memory::new())).await;
+    let raw = turns.iter().map(|(turn, _)| turn.tokens_raw);
+    assert!(raw.clone().max().unwrap() > 8_192, "the recording outgrows the window");
+    assert!(figures.traffic_uncompressed.tokens() < raw.sum::<u64>());
 }

@@ -10,6 +10,7 @@ mod rest;
 mod text;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use epitome_kernel::Counter;
 use mlua::{Error, Function, Lua, LuaString, Result, Table};
@@ -52,6 +53,8 @@ pub(crate) struct Host {
     pub(crate) counter: Arc<dyn Counter>,
     pub(crate) files: Arc<Files>,
     pub(crate) patterns: Patterns,
+    /// How many lines it said to its author.
+    pub(crate) said: AtomicU32,
 }
 
 /// Every function of `ep`, in the order of the reference.
@@ -61,8 +64,11 @@ pub const API: &[ApiFunction] = &[
         params: &[("job", "table?")],
         returns: "any",
         doc: "What the policies behind this one answer to the job of the hook that is running; \
-              `nil` where none has an opinion. The job cannot be changed, so it is the same one; \
-              what you want otherwise, change in the answer.",
+              `nil` where none has an opinion. Each of them is asked at most once about a job: \
+              what they gave is given again when you call this again, and it counts where your \
+              hook then answers `nil`, fails or takes too long. A hook that only passes it on is \
+              as if it were not there. The job cannot be changed, so it is the same one; what you \
+              want otherwise, change in the answer.",
         example: "type(ep.next) == 'function'",
         make: rest::next,
     },
@@ -102,7 +108,9 @@ pub const API: &[ApiFunction] = &[
         name: "log",
         params: &[("level", "'error'|'warn'|'info'|'debug'|'trace'"), ("text", "string")],
         returns: "nil",
-        doc: "Writes a line into Epitome's log. `print` does the same at the level `info`.",
+        doc: "Says a line to the policy's author, with file and line: on standard error, and in the \
+              log of `serve` and `run`. `debug` and `trace` need `--verbose`. `print` does the same \
+              at the level `info`.",
         example: "ep.log('debug', 'looked at') == nil",
         make: log::log,
     },

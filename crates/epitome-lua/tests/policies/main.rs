@@ -9,6 +9,8 @@ mod generated;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod links;
+#[cfg(test)]
 mod reload;
 #[cfg(test)]
 mod shipped;

@@ -25,7 +25,7 @@ use crate::lines::account;
 use crate::options::CompressOptions;
 use crate::order::OrderError;
 use crate::outcome::{Made, Outcome};
-use crate::{stand, state};
+use crate::{stale, stand, state, unbind};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -58,6 +58,8 @@ pub struct Assembly<'t> {
     events: Vec<Happened>,
     warnings: Vec<String>,
     reason: Option<String>,
+    /// Whether anything is ordered: what is worded anew is else as it was.
+    orders: bool,
 }
 
 impl<'t> Assembly<'t> {
@@ -81,7 +83,7 @@ impl<'t> Assembly<'t> {
             options,
             tokens: Sizes::of(thread.entries(), gauge, options.envelope.tokens),
             budget,
-            standing: standing.ops.into_iter().filter(|op| !is_state(op)).collect(),
+            standing: standing.ops.into_iter().filter(|op| !is_restated(op)).collect(),
             ops: Vec::new(),
             cuts: Vec::new(),
             wishes: VecDeque::new(),
@@ -95,6 +97,7 @@ impl<'t> Assembly<'t> {
             events: Vec::new(),
             warnings: Vec::new(),
             reason: orders.reason.clone(),
+            orders: !orders.ops.is_empty(),
         };
         // What is covered by then is passed over.
         let last = |order: &&Order| matches!(order, Order::Strip(_));
@@ -239,6 +242,9 @@ impl<'t> Assembly<'t> {
         let mut ops = std::mem::take(&mut self.standing);
         ops.append(&mut self.ops);
         ops.extend(self.cuts.iter().map(Cut::op));
+        if self.orders && !ops.is_empty() {
+            ops.extend(stale::ops(&stale::restated(self.thread, self.options), &ops));
+        }
         if ops.is_empty() {
             return Outcome::NothingToDo { size: self.tokens.total() };
         }
@@ -246,6 +252,7 @@ impl<'t> Assembly<'t> {
         let state = self.state(|id| unsaid.contains(&id));
         ops.extend(state::op(self.thread, state.text, &ops));
         ops.sort_by_key(place);
+        ops.extend(self.options.unbind.then(|| unbind::op(self.thread, &ops)).flatten());
         stand::settle(self.thread, &mut ops);
         let reason = self.reason.take().unwrap_or_else(|| "a policy ordered it".to_owned());
         let plan = Plan { ops, reason };
@@ -319,9 +326,9 @@ impl<'t> Machine<'t> for Assembly<'t> {
     }
 }
 
-/// Whether an op states the work; a new plan states it anew.
-fn is_state(op: &Op) -> bool {
-    matches!(op, Op::State { .. })
+/// Whether a new plan says anew what an op says: the state of the work, and which reasoning leaves.
+fn is_restated(op: &Op) -> bool {
+    matches!(op, Op::State { .. } | Op::Unbind { .. })
 }
 
 /// Where an op stands in the conversation.
@@ -332,6 +339,7 @@ fn place(op: &Op) -> EntryId {
         Op::Strip { parts } => parts.first().map(|part| part.entry),
         Op::Insert { after, .. } | Op::State { after, .. } => *after,
         Op::Summarize(checkpoint) => checkpoint.covers.first().copied(),
+        Op::Unbind { replies } => replies.first().map(|reply| reply.entry),
     };
     first.unwrap_or(EntryId(0))
 }

@@ -218,7 +218,7 @@ impl<'t> Assembly<'t> {
                     let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
                     spared += gone.map(|part| self.tokens.part(part)).sum::<u64>();
                 }
-                Op::Insert { .. } | Op::State { .. } => {}
+                Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => {}
             }
         }
         (self.tokens.sum(whole) + checkpoints).saturating_sub(spared)
@@ -375,7 +375,7 @@ fn lies_within(op: &Op, entries: &[EntryId]) -> bool {
         Op::Drop { entries } => entries.iter().all(is_in),
         Op::Summarize(one) => one.covers.iter().all(is_in),
         Op::Strip { parts } => parts.iter().all(|part| is_in(&part.entry)),
-        Op::Insert { .. } | Op::State { .. } => false,
+        Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => false,
     }
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn options() -> CompressOptions {
         state: None,
         demands: Demands::default(),
         stand: Stand::default(),
+        unbind: false,
         inputs: Vec::new(),
         envelope: Envelope::default(),
         policy: "test".to_owned(),
@@ -137,10 +138,23 @@ pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
             assert!(entries.iter().find(same).is_some(), "{} was changed", entry.id);
         }
         if matches!(pin, Pin::Typed | Pin::Note) {
-            let own = |part: &&Part| part.within.is_none() && !is_result(part);
-            let texts: Vec<_> = entry.parts.iter().filter(own).collect();
+            // What a newer note states anew is nothing that anybody typed.
+            let own = |(at, part): &(u32, &Part)| {
+                let id = PartId { entry: entry.id, part: *at };
+                part.within.is_none() && !is_result(part) && !thread.is_stale(id)
+            };
+            let texts: Vec<_> = (0..).zip(&entry.parts).filter(own).map(|(_, it)| it).collect();
             let holds = |other: &Entry| texts.iter().all(|part| other.parts.contains(part));
             assert!(entries.iter().any(holds), "{} was changed", entry.id);
+        }
+    }
+    for exchange in thread.exchanges() {
+        for subject in thread.stated(exchange) {
+            let is_it = |part: &&Part| part.note.as_ref().is_some_and(|it| it.subject == subject);
+            let parts = || thread.entries().iter().flat_map(|entry| &entry.parts);
+            let newest = parts().rfind(is_it);
+            let mut sent = entries.iter().flat_map(|entry| &entry.parts);
+            assert!(sent.any(|part| Some(part) == newest), "{subject} is not stated");
         }
     }
     assert_eq!(edited(thread.entries(), &view.edits()), entries, "edits and view differ");
@@ -210,6 +224,7 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
                     speaker: Speaker::Harness,
                     within: None,
                     known_as: None,
+                    note: None,
                 };
                 let bytes = text.len() as u32;
                 let entry =

@@ -112,7 +112,7 @@ fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[Order]) -> bool {
                 };
                 parts.iter().all(gone)
             }
-            Op::State { .. } => true,
+            Op::State { .. } | Op::Unbind { .. } => true,
             Op::Replace { part, .. } => {
                 let anew = |other: &Op| matches!(other, Op::Replace { part: of, .. } if of == part);
                 let within = thread.part(*part).and_then(|it| it.within);

@@ -1,6 +1,8 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
-use epitome_kernel::types::{Body, Budget, Entry, EntryId, Image, Op, PartId, SummaryKind, Unit};
+use epitome_kernel::types::{
+    Body, Budget, Entry, EntryId, Image, Op, PartId, Role, SummaryKind, Unit,
+};
 use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
 use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
 use epitome_testkit::{
@@ -57,6 +59,28 @@ fn without_a_digest_a_large_result_keeps_its_head_and_tail_around_a_marker() {
     let original = done.departure.blobs.iter().find(|blob| blob.id.short() == id).expect("a blob");
     assert_eq!((&*original.text, &*original.source), (&*lines(200), "e4 cat result"));
     assert_eq!(done.offloaded[0].tool, "cat");
+}
+
+#[test]
+fn notes_that_are_stated_anew_leave_before_any_talk_does() {
+    let turn = |talk: Chat, at: usize| {
+        let talk = talk.user(&format!("question {at}")).and_states("environment", &lines(20));
+        talk.states(Role::System, "todo", &lines(10)).assistant(&format!("answer {at}"))
+    };
+    let talk = (0..6).fold(chat().system("s"), turn).user("go on");
+    let thread = Thread::new(talk.entries(), &[]);
+    let total = sizes(&thread, Unit::Tokens).total();
+    let options = options();
+    let done = compressed(run(&thread, &options, tokens(total / 3), &Script::Fail));
+    assert_sound(&thread, &done.view);
+    assert_recorded(&thread, &done);
+    assert_eq!(done.view.checkpoints(), 0, "{:?}", done.plan);
+    // What was stated last stands where it was stated, beside what the person said there.
+    let last = format!("question 5\n{}", lines(20).trim_end());
+    let turns = (0..5).flat_map(|at| [format!("question {at}"), format!("answer {at}")]);
+    let mut expected: Vec<_> = ["s".to_owned()].into_iter().chain(turns).collect();
+    expected.extend([&*last, lines(10).trim_end(), "answer 5", "go on"].map(str::to_owned));
+    assert_eq!(texts(&done.view), expected);
 }
 
 #[test]

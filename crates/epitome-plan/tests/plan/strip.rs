@@ -253,7 +253,9 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
 
 /// What was said: texts of the person, the model and the harness, in order.
 fn said(entries: &[Entry]) -> Vec<&str> {
-    let own = entries.iter().flat_map(|entry| &entry.parts).filter(|part| part.within.is_none());
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    // Of what a client states the newest counts.
+    let own = parts.filter(|part| part.within.is_none() && part.note.is_none());
     let texts = own.filter_map(|part| match &part.body {
         Body::Text(text) if !text.is_empty() => Some(&**text),
         _ => None,

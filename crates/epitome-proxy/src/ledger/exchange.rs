@@ -19,6 +19,12 @@ pub(crate) struct Exchange {
     pub(crate) api: Api,
     /// The model that it asks for.
     pub(crate) model: Option<String>,
+    /// What the client calls itself.
+    pub(crate) client: Option<String>,
+    /// The window that it asks for, in tokens, where it does.
+    pub(crate) window: Option<u64>,
+    /// Whether it asks for a cache of an hour, which costs more to write.
+    pub(crate) hour: bool,
     /// Tokens of the prompt as it came, in our count.
     pub(crate) raw: Breakdown,
     /// Tokens of the prompt as it was sent, in our count.
@@ -27,6 +33,9 @@ pub(crate) struct Exchange {
     pub(crate) acts: Acts,
     /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
     pub(crate) overflowed: bool,
+    /// How much of the request the provider says that it left out, such as reasoning that was bound
+    /// to another prompt.
+    pub(crate) transformed: u64,
     /// What the provider counted, where it said so.
     pub(crate) usage: Option<Usage>,
     /// The status of the answer; 0 where there was none.

@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
+use epitome::Price;
 use epitome_types::{Breakdown, Usage};
 
 use super::exchange::Exchange;
-use super::saving::Bill;
+use super::saving::{Bill, Settled};
 use crate::route::Api;
 
 /// So many of the newest requests of a conversation are drawn.
@@ -48,12 +49,16 @@ pub struct Figures {
     pub dollars: Bill,
     /// Answers of models whose price is known.
     pub priced: u64,
+    /// Answers of models whose price is not known: they are in no sum of money.
+    pub unpriced: u64,
     /// Requests that were not sent as they should have been, by reason.
     pub skips: BTreeMap<&'static str, u64>,
     /// How often failures came in a run.
     pub alarms: u64,
     /// Prompts that the provider refused as too long and took when they were made smaller.
     pub overflows: u64,
+    /// What of prompts providers say that they left out: reasoning that was bound to another one.
+    pub transformations: u64,
     /// Answers that told of an error, by status; 0 where there was no answer.
     pub errors: BTreeMap<u16, u64>,
     /// Bytes of the bodies as they came.
@@ -99,7 +104,12 @@ pub struct Histogram {
 
 impl Figures {
     /// Adds a request.
-    pub(super) fn add(&mut self, exchange: &Exchange, bill: Option<Bill>, price: Option<f64>) {
+    pub(super) fn add(
+        &mut self,
+        exchange: &Exchange,
+        settled: Option<Settled>,
+        price: Option<Price>,
+    ) {
         self.requests += 1;
         self.side += u64::from(exchange.side);
         self.bytes_in += exchange.bytes_in;
@@ -107,6 +117,7 @@ impl Figures {
         self.epochs += exchange.acts.epochs;
         self.arrivals += exchange.acts.arrivals;
         self.overflows += u64::from(exchange.overflowed);
+        self.transformations += exchange.transformed;
         if let Some(reason) = exchange.skip {
             *self.skips.entry(reason.word()).or_default() += 1;
         }
@@ -120,11 +131,14 @@ impl Figures {
             self.answers += 1;
             self.usage += usage;
         }
-        if let Some(bill) = bill {
-            plus(&mut self.bill, bill, 1.0);
-            if let Some(price) = price {
-                plus(&mut self.dollars, bill, price / 1e6);
-                self.priced += 1;
+        if let Some(settled) = settled {
+            plus(&mut self.bill, settled.bill);
+            match price {
+                Some(price) => {
+                    plus(&mut self.dollars, settled.dollars(&price));
+                    self.priced += 1;
+                }
+                None => self.unpriced += 1,
             }
         }
     }
@@ -138,8 +152,10 @@ impl Figures {
             (&mut self.arrivals, other.arrivals),
             (&mut self.answers, other.answers),
             (&mut self.priced, other.priced),
+            (&mut self.unpriced, other.unpriced),
             (&mut self.alarms, other.alarms),
             (&mut self.overflows, other.overflows),
+            (&mut self.transformations, other.transformations),
             (&mut self.bytes_in, other.bytes_in),
             (&mut self.bytes_sent, other.bytes_sent),
         ];
@@ -149,8 +165,8 @@ impl Figures {
         add(&mut self.raw, &other.raw);
         add(&mut self.sent, &other.sent);
         self.usage += other.usage;
-        plus(&mut self.bill, other.bill, 1.0);
-        plus(&mut self.dollars, other.dollars, 1.0);
+        plus(&mut self.bill, other.bill);
+        plus(&mut self.dollars, other.dollars);
         for (reason, count) in &other.skips {
             *self.skips.entry(reason).or_default() += count;
         }
@@ -218,10 +234,17 @@ impl Histogram {
         self.count += 1;
         self.sum += seconds;
     }
+
+    /// Adds the times of others.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(bucket, more)| *bucket += more);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
 }
 
 /// A name as a request gives it, which may be of any length, bounded.
-pub(super) fn clipped(name: &str) -> &str {
+pub(crate) fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST)]
 }
 
@@ -248,7 +271,7 @@ fn add(sum: &mut Breakdown, more: &Breakdown) {
     }
 }
 
-fn plus(sum: &mut Bill, more: Bill, price: f64) {
-    sum.paid += more.paid * price;
-    sum.raw += more.raw * price;
+fn plus(sum: &mut Bill, more: Bill) {
+    sum.paid += more.paid;
+    sum.raw += more.raw;
 }

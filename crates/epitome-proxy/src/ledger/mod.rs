@@ -1,24 +1,27 @@
 //! What the proxy did, in figures: per conversation, and in all.
 //!
 //! Invariant: memory is bounded however long it runs. The conversations used last are kept apart;
-//! older ones are folded into one rest, so that the sums over all stay whole. The server tells it of
-//! each request once, when it has ended; the page, the JSON and the metrics read a copy.
+//! older ones are folded into one rest, so that the sums over all stay whole; so are those of the
+//! proxies before this one on the same store. The server tells it of each request once, when it has ended; the page, the JSON and the metrics read a copy.
 
 mod exchange;
 mod figures;
+mod kept;
 mod saving;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use epitome::CachePrices;
+use epitome::{CachePrices, OwnCompaction, Price};
 
 pub(crate) use self::exchange::{Acts, Exchange};
-pub(crate) use self::figures::categories;
 pub use self::figures::{BOUNDS, Conversation, Figures, Histogram};
+pub(crate) use self::figures::{categories, clipped};
+use self::kept::Earlier;
+pub use self::kept::LedgerKeeper;
 pub use self::saving::Bill;
-use self::saving::{Account, Turn};
+use self::saving::{Account, Rule, Settled, Turn};
 use crate::route::Api;
 use crate::skip::Skip;
 
@@ -31,10 +34,12 @@ const RESTS: Duration = Duration::from_secs(3_600);
 /// On what terms figures are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// What cached tokens cost against others.
+    /// What cached tokens cost against others, where nothing is known of a model.
     pub cache: CachePrices,
-    /// The price of a model in US dollars for a million tokens of input, where it is known.
-    pub price: fn(model: &str) -> Option<f64>,
+    /// What is known of a model: by its name, and whether what is written is kept for an hour.
+    pub rates: fn(model: Option<&str>, api: Api, hour: bool) -> Option<Rates>,
+    /// What the models were asked for that write summaries.
+    pub own: fn() -> OwnCost,
     /// So many conversations are kept apart.
     pub conversations: usize,
     /// So many failures in a row of one conversation are an alarm.
@@ -46,12 +51,37 @@ pub struct Terms {
     pub shadow: bool,
 }
 
+/// What the models of compressions were asked for, which is paid beside the prompts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnCost {
+    /// How many calls were answered.
+    pub calls: u64,
+    /// What they cost, in the price of one token of input that is not cached.
+    pub tokens: f64,
+    /// The same in US dollars, of the models whose price is known.
+    pub dollars: f64,
+    /// Calls of models whose price is not known.
+    pub unpriced: u64,
+}
+
+/// What is known of a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// What cached tokens cost against others.
+    pub cache: CachePrices,
+    /// What its tokens cost in US dollars; none where it is unpriced.
+    pub price: Option<Price>,
+    /// The largest prompt that it takes, in tokens.
+    pub window: u64,
+}
+
 impl Terms {
     /// The usual terms, at these prices.
     pub fn new(cache: CachePrices) -> Self {
         Self {
             cache,
-            price: |_| None,
+            rates: |_, _, _| None,
+            own: OwnCost::default,
             conversations: 64,
             run: 3,
             cold: Duration::from_secs(300),
@@ -64,6 +94,8 @@ impl Terms {
 #[derive(Debug)]
 pub struct Ledger {
     terms: Terms,
+    /// What the proxies before this one did.
+    earlier: Earlier,
     books: Mutex<Books>,
 }
 
@@ -72,12 +104,16 @@ pub struct Ledger {
 pub struct Snapshot {
     /// When the ledger was opened.
     pub started: SystemTime,
+    /// Since when its figures count: since the first proxy on the same store, where they are kept.
+    pub since: SystemTime,
     /// Whether all goes out as it came.
     pub shadow: bool,
     /// So many failures in a row are an alarm.
     pub run: u64,
-    /// Over all conversations.
+    /// Over all conversations; what was paid for own calls of models is in its bills.
     pub all: Figures,
+    /// Those calls.
+    pub own: OwnCost,
     /// Requests by API and the status of their answers, those that passed through included.
     pub requests: BTreeMap<(Api, u16), u64>,
     /// Requests that passed through untouched.
@@ -130,7 +166,18 @@ impl Ledger {
             folded: 0,
             rest: Figures::default(),
         };
-        Self { terms, books: Mutex::new(books) }
+        Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
+    }
+
+    /// The same with what proxies before it kept.
+    pub(crate) fn after(self, kept: &[String]) -> Self {
+        Self { earlier: Earlier::of(kept), ..self }
+    }
+
+    /// Its own sums, to be kept for those that come after it.
+    pub(crate) fn kept(&self) -> String {
+        let books = self.lock();
+        kept::written(&books, &net(&books.all, &(self.terms.own)()))
     }
 
     /// Adds a request that has ended.
@@ -141,28 +188,50 @@ impl Ledger {
     /// All figures as they stand.
     pub fn snapshot(&self) -> Snapshot {
         let books = self.lock();
+        // Whoever shows what was saved shows it net of what was spent for it.
+        let own = (self.terms.own)();
         let mut conversations: Vec<_> =
             books.open.values().map(|book| book.shown.clone()).collect();
         conversations.sort_by(|one, other| (other.last, &one.name).cmp(&(one.last, &other.name)));
-        Snapshot {
+        let Earlier { since, all, requests, passed, prepared, first_byte, conversations: folded } =
+            self.earlier.clone();
+        let mut snapshot = Snapshot {
             started: books.started,
+            since: since.map_or(books.started, |since| since.min(books.started)),
             shadow: self.terms.shadow,
             run: self.terms.run,
-            all: books.all.clone(),
-            requests: books.requests.clone(),
-            passed: books.passed,
-            prepared: books.prepared.clone(),
-            first_byte: books.first_byte.clone(),
+            rest: all.clone(),
+            all,
+            own,
+            requests,
+            passed: passed + books.passed,
+            prepared,
+            first_byte,
             conversations,
-            folded: books.folded,
-            rest: books.rest.clone(),
+            folded: folded + books.folded,
+        };
+        snapshot.all.merge(&net(&books.all, &own));
+        snapshot.rest.merge(&books.rest);
+        for (key, count) in &books.requests {
+            *snapshot.requests.entry(*key).or_default() += count;
         }
+        snapshot.prepared.merge(&books.prepared);
+        snapshot.first_byte.merge(&books.first_byte);
+        snapshot
     }
 
     /// The books. Sums are all that a panic could leave half done.
     fn lock(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Figures with what was spent on own calls of models among what was paid.
+fn net(figures: &Figures, own: &OwnCost) -> Figures {
+    let mut net = figures.clone();
+    net.bill.paid += own.tokens;
+    net.dollars.paid += own.dollars;
+    net
 }
 
 impl Snapshot {
@@ -194,13 +263,14 @@ impl Books {
         self.prepared.add(exchange.prepared);
         self.make_room(name, terms.conversations);
         let book = self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange));
-        let bill = book.settle(exchange, terms);
-        let price = exchange.model.as_deref().and_then(terms.price);
+        let rates = (terms.rates)(exchange.model.as_deref(), exchange.api, exchange.hour);
+        let settled = book.settle(exchange, rates, terms);
+        let price = rates.and_then(|rates| rates.price);
         book.shown.advance(exchange);
         let failed = !exchange.side && exchange.skip.is_some_and(Skip::is_failure);
         let rises = failed && book.shown.run == terms.run;
         for figures in [&mut book.shown.figures, &mut self.all] {
-            figures.add(exchange, bill, price);
+            figures.add(exchange, settled, price);
             figures.alarms += u64::from(rises);
         }
     }
@@ -229,7 +299,12 @@ impl Book {
     }
 
     /// What a request cost, and would have cost.
-    fn settle(&mut self, exchange: &Exchange, terms: &Terms) -> Option<Bill> {
+    fn settle(
+        &mut self,
+        exchange: &Exchange,
+        rates: Option<Rates>,
+        terms: &Terms,
+    ) -> Option<Settled> {
         if !exchange.was_taken() || terms.shadow {
             return None;
         }
@@ -241,12 +316,18 @@ impl Book {
             ended: exchange.ended,
         };
         let usage = exchange.counted();
+        let window = exchange.window.or(rates.map(|rates| rates.window));
+        let rule = Rule {
+            cache: rates.map_or(terms.cache, |rates| rates.cache),
+            cold: terms.cold,
+            own: window.map(|window| OwnCompaction::of(exchange.client.as_deref(), window)),
+        };
         if exchange.side || exchange.session.is_none() {
             // What is remembered of the conversation says nothing of it.
-            return Account::default().settle(turn, usage, terms.cache, terms.cold);
+            return Account::default().settle(turn, usage, &rule);
         }
         self.skipped = skipped;
-        self.account.settle(turn, usage, terms.cache, terms.cold)
+        self.account.settle(turn, usage, &rule)
     }
 }
 

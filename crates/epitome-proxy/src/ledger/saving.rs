@@ -9,7 +9,9 @@
 //! The provider's usage says what was read from its cache, written to it, and neither. What the raw
 //! prompt would have been is taken from that:
 //!
-//! 1. *Size*: our count of it, times the provider's count over ours for what was sent.
+//! 1. *Size*: our count of it, times the provider's count over ours for what was sent; as far as the
+//!    client would have sent it. What outgrows its threshold, or the window, it would have summed up
+//!    by itself, with one request more.
 //! 2. *Read*: all of the raw prompt before it, as far as the cache held: the share that was found
 //!    of the prompt that was sent before. Where the cache was cold that share is nothing, and all
 //!    is written anew. Where we rewrote the beginning ourselves, the raw prompt would not have
@@ -18,7 +20,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use epitome::CachePrices;
+use epitome::{CachePrices, OwnCompaction, Price, UnaidedClient};
 use epitome_types::Usage;
 use serde::Serialize;
 
@@ -54,10 +56,43 @@ pub(crate) struct Turn {
     pub(crate) ended: SystemTime,
 }
 
+/// A client in a window that nobody knows.
+const ENDLESS: OwnCompaction = OwnCompaction { most: u64::MAX, left: u64::MAX };
+
+/// By what a request is settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// What cached tokens cost against others.
+    pub(crate) cache: CachePrices,
+    /// A cache that was not used for so long may be cold.
+    pub(crate) cold: Duration,
+    /// Where the client makes its prompts smaller by itself, where a window is known.
+    pub(crate) own: Option<OwnCompaction>,
+}
+
+/// What a request cost, and would have cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settled {
+    pub(crate) bill: Bill,
+    /// Tokens of the prompts behind it, by the provider's count: the one that was paid, and the one
+    /// that the client would have sent.
+    pub(crate) prompts: [u64; 2],
+}
+
+impl Settled {
+    /// The bill in US dollars.
+    pub(crate) fn dollars(&self, price: &Price) -> Bill {
+        let [paid, raw] = self.prompts;
+        Bill { paid: price.of(paid, self.bill.paid), raw: price.of(raw, self.bill.raw) }
+    }
+}
+
 /// What is remembered of a conversation from one request to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
     before: Option<Before>,
+    /// The client as it would be without us.
+    client: UnaidedClient,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,10 +111,15 @@ impl Account {
         &mut self,
         turn: Turn,
         usage: Option<Usage>,
-        prices: CachePrices,
-        cold: Duration,
-    ) -> Option<Bill> {
-        let settled = usage.map(|usage| self.price(turn, usage, prices, cold));
+        rule: &Rule,
+    ) -> Option<Settled> {
+        let settled = match usage {
+            Some(usage) => Some(self.price(turn, usage, rule)),
+            None => {
+                self.client.ask(turn.tokens[0], rule.own.unwrap_or(ENDLESS));
+                None
+            }
+        };
         let (held, fresh) = match (&settled, &self.before) {
             (Some((_, held, fresh)), _) => (*held, *fresh),
             (None, Some(before)) => (before.held, before.fresh),
@@ -87,35 +127,32 @@ impl Account {
         };
         let Turn { tokens, ended, .. } = turn;
         self.before = Some(Before { tokens, ended, held, fresh });
-        settled.map(|(bill, ..)| bill)
+        settled.map(|(settled, ..)| settled)
     }
 
     /// The bill, the share that the cache held, and what a token that was not read cost.
-    fn price(
-        &self,
-        turn: Turn,
-        usage: Usage,
-        prices: CachePrices,
-        cold: Duration,
-    ) -> (Bill, f64, f64) {
+    fn price(&mut self, turn: Turn, usage: Usage, rule: &Rule) -> (Settled, f64, f64) {
+        let prices = rule.cache;
         let [input, read, written] =
             [usage.input, usage.cache_read, usage.cache_written].map(|tokens| tokens as f64);
         let prompt = input + read + written;
         let scale = prompt / (turn.tokens[1].max(1) as f64);
-        let raw = turn.tokens[0] as f64 * scale;
+        let came = turn.tokens[0] as f64 * scale;
+        let unaided = self.client.ask(came.round() as u64, rule.own.unwrap_or(ENDLESS));
+        let raw = came.min(unaided.tokens as f64);
 
         let held = self.before.map_or(1.0, |before| {
             let pause = turn.started.duration_since(before.ended).unwrap_or_default();
             let sent_before = before.tokens[1] as f64 * scale;
             match turn.rewritten {
-                true if read == 0.0 && pause > cold => 0.0,
+                true if read == 0.0 && pause > rule.cold => 0.0,
                 true => before.held,
                 false if sent_before > 0.0 => (read / sent_before).min(1.0),
                 false => before.held,
             }
         });
         let raw_read = match self.before {
-            Some(before) => read.max(held * before.tokens[0] as f64 * scale),
+            Some(_) => read.max(held * unaided.shared as f64),
             // Nothing is known of what was sent before: a process starts in the middle of a
             // conversation, or this is its beginning and holds what others have in common.
             None => read * raw / prompt,
@@ -129,13 +166,18 @@ impl Account {
             (false, None) => 1.0,
         };
         let paid = input + written * prices.write + read * prices.read;
-        let cost = raw_read * prices.read + (raw - raw_read) * fresh;
+        let cost = |tokens: f64, read: f64| read * prices.read + (tokens - read) * fresh;
+        let summed_up = unaided
+            .compaction
+            .map_or(0.0, |[tokens, shared]| cost(tokens as f64, held * shared as f64));
+        let cost = cost(raw, raw_read) + summed_up;
         // What a rewind leaves unread says nothing of what the cache holds.
         let held = match self.before {
             Some(before) if turn.tokens[0] < before.tokens[0] => before.held,
             _ => held,
         };
-        (Bill { paid, raw: cost }, held, fresh)
+        let prompts = [usage.prompt(), unaided.tokens];
+        (Settled { bill: Bill { paid, raw: cost }, prompts }, held, fresh)
     }
 }
 
@@ -144,12 +186,13 @@ mod tests {
     use super::*;
 
     const PRICES: CachePrices = CachePrices { read: 0.1, write: 1.25 };
-    const COLD: Duration = Duration::from_secs(300);
+    const RULE: Rule = Rule { cache: PRICES, cold: Duration::from_secs(300), own: None };
 
     /// A conversation, with a request a minute unless it is said otherwise.
     #[derive(Default)]
     struct Talk {
         account: Account,
+        own: Option<OwnCompaction>,
         now: u64,
     }
 
@@ -175,7 +218,8 @@ mod tests {
             let turn = Turn { tokens, rewritten, started, ended: started };
             let [input, cache_read, cache_written] = usage;
             let usage = Usage { input, cache_read, cache_written, output: 7 };
-            let bill = self.account.settle(turn, Some(usage), PRICES, COLD).unwrap();
+            let rule = Rule { own: self.own, ..RULE };
+            let Settled { bill, .. } = self.account.settle(turn, Some(usage), &rule).unwrap();
             assert!((bill.paid - paid).abs() < 0.01, "paid {}, not {paid}", bill.paid);
             assert!((bill.raw - raw).abs() < 0.01, "raw {}, not {raw}", bill.raw);
         }
@@ -275,9 +319,31 @@ mod tests {
         talk.check([10_000, 4_000], [0, 0, 4_000], 5_000.0, 12_500.0);
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(talk.now);
         let turn = Turn { tokens: [12_000, 5_000], rewritten: false, started: at, ended: at };
-        assert_eq!(talk.account.settle(turn, None, PRICES, COLD), None);
+        assert_eq!(talk.account.settle(turn, None, &RULE), None);
         // 5,000 read + 1,000 written; raw: 12,000 read + 1,000 written.
         talk.check([13_000, 6_000], [0, 5_000, 1_000], 1_750.0, 2_450.0);
+    }
+
+    /// By hand: the client sums up 100,000 tokens once, of which 90,000 are cached, and goes on with
+    /// 20,000, however long the history is that it still sends us.
+    #[test]
+    fn nothing_is_claimed_beyond_what_the_client_would_have_sent() {
+        let own = Some(OwnCompaction { most: 100_000, left: 20_000 });
+        let mut talk = Talk { own, ..Talk::default() };
+        talk.check([90_000, 10_000], [0, 0, 10_000], 12_500.0, 112_500.0);
+        // 90,000 read + 10,000 written; then 10,000 read (as ours were) + 10,000 written.
+        let summed_up = 9_000.0 + 12_500.0;
+        talk.check([110_000, 12_000], [0, 10_000, 2_000], 3_500.0, summed_up + 1_000.0 + 12_500.0);
+        // 25,000 of 115,000 are left: 20,000 read + 5,000 written.
+        talk.check([115_000, 17_000], [0, 12_000, 5_000], 7_450.0, 2_000.0 + 6_250.0);
+    }
+
+    #[test]
+    fn long_prompts_are_priced_as_such() {
+        let price = Price { input: 1.0, cache: PRICES, long: Some((200_000, 2.0)) };
+        let bill = Bill { paid: 1e6, raw: 1e6 };
+        let settled = Settled { bill, prompts: [100_000, 200_001] };
+        assert_eq!(settled.dollars(&price), Bill { paid: 1.0, raw: 2.0 });
     }
 
     #[test]

@@ -13,10 +13,14 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Excha
         session: Some(session.to_owned()),
         api: Api::Anthropic,
         model: Some("claude-test".to_owned()),
+        client: None,
+        window: None,
+        hour: false,
         raw: by(raw),
         sent: by(sent),
         acts: Acts::default(),
         overflowed: false,
+        transformed: 0,
         usage: Some(Usage { cache_written: sent, output: 100, ..Usage::default() }),
         status: 200,
         skip: None,
@@ -35,8 +39,13 @@ fn at(second: u64) -> SystemTime {
 }
 
 pub(crate) fn terms() -> Terms {
-    let price = |model: &str| model.starts_with("claude").then_some(3.0);
-    Terms { price, ..Terms::new(CachePrices { read: 0.1, write: 1.25 }) }
+    fn rates(model: Option<&str>, _: Api, hour: bool) -> Option<Rates> {
+        let cache = CachePrices { read: 0.1, write: if hour { 2.0 } else { 1.25 } };
+        let price = Price { input: 3.0, cache, long: None };
+        let price = model.filter(|model| model.starts_with("claude")).map(|_| price);
+        Some(Rates { cache, price, window: 200_000 })
+    }
+    Terms { rates, ..Terms::new(CachePrices { read: 0.1, write: 1.25 }) }
 }
 
 pub(crate) fn ledger(terms: Terms) -> Ledger {
@@ -196,4 +205,26 @@ fn many_threads_may_tell_it() {
     assert_eq!((books.all.requests, books.all.tokens()), (2_000, [4_000_000, 3_000_000]));
     assert_eq!(books.conversations.len(), 8);
     assert!(books.conversations.iter().all(|shown| shown.recent.len() == 60));
+}
+
+/// What one proxy counted stands in the figures of the next, and the one after that.
+#[test]
+fn a_ledger_goes_on_from_those_before_it() {
+    let first = ledger(terms());
+    let skip = Some(Skip::Deadline);
+    first.record(&Exchange { skip, ..exchange("a", 10, 10_000, 4_000) });
+    first.record(&exchange("b", 20, 6_000, 6_000));
+    let kept = [first.kept(), "torn".to_owned()];
+    let second = Ledger::new(terms(), at(90)).after(&kept);
+    let [before, after] = [first.snapshot(), second.snapshot()];
+    assert_eq!((&after.all, &after.requests), (&before.all, &before.requests));
+    assert_eq!((&after.prepared, &after.first_byte), (&before.prepared, &before.first_byte));
+    assert_eq!((after.conversations.len(), after.folded), (0, 2));
+    assert_eq!((after.started, after.since), (at(90), at(0)));
+    second.record(&exchange("a", 100, 9_000, 9_000));
+    let both = second.snapshot();
+    assert_eq!((both.all.requests, both.rest.requests), (3, 2));
+    // Each keeps its own alone, so that nothing is counted twice.
+    let third = Ledger::new(terms(), at(200)).after(&[first.kept(), second.kept()]).snapshot();
+    assert_eq!((third.all.tokens(), third.folded), (both.all.tokens(), 3));
 }

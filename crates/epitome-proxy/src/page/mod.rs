@@ -41,9 +41,10 @@ fn write(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"refresh\" content=\"{REFRESH}\">\n\
          <title>{} · Epitome</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header><h1>Epitome</h1><span class=\"quiet\">started {}, as of {} UTC</span></header>\n",
+         <header><h1>Epitome</h1><span class=\"quiet\">started {}, counted since {} UTC, as of {} UTC</span></header>\n",
         title(books, now),
         ago(books.started, now),
+        moment(books.since).replace('T', " ").trim_end_matches('Z'),
         moment(now).replace('T', " ").trim_end_matches('Z'),
     )?;
     banners(out, books, now)?;
@@ -153,10 +154,18 @@ fn net(out: &mut String, all: &Figures) -> fmt::Result {
     }
     let paid = format!("{} full-price tokens, not {}", compact(bill.paid), compact(bill.raw));
     let more = match all.priced {
-        0 => paid,
-        _ => format!("{} · {paid}", dollars(all.dollars.saved())),
+        0 => format!("unpriced · {paid}"),
+        _ => format!("{}{} · {paid}", dollars(all.dollars.saved()), unpriced(all)),
     };
     tile(out, "Net saving", (sign(bill), percent(bill.share())), more)
+}
+
+/// How many answers are in no sum of money.
+fn unpriced(figures: &Figures) -> String {
+    match figures.unpriced {
+        0 => String::new(),
+        unpriced => format!(" ({} unpriced)", grouped(unpriced)),
+    }
 }
 
 /// The class of a saving: good, bad, or neither.
@@ -207,6 +216,10 @@ fn faults(out: &mut String, books: &Snapshot) -> fmt::Result {
         status => format!("answered with status {status}"),
     };
     rows.extend(all.errors.iter().map(|(status, count)| (told(*status), *count)));
+    if all.transformations > 0 {
+        let name = "left out by the provider (`input_transformations`)".to_owned();
+        rows.push((name, all.transformations));
+    }
     if all.overflows > 0 {
         rows.push(("too long, sent again smaller".to_owned(), all.overflows));
     }
@@ -275,7 +288,7 @@ fn figures(out: &mut String, figures: &Figures) -> fmt::Result {
     let net = if bill.raw > 0.0 { percent(bill.share()) } else { "–".to_owned() };
     let money = match figures.priced {
         0 => String::new(),
-        _ => format!("<small>{}</small>", dollars(figures.dollars.saved())),
+        _ => format!("<small>{}{}</small>", dollars(figures.dollars.saved()), unpriced(figures)),
     };
     let read = match figures.answers {
         0 => "–".to_owned(),

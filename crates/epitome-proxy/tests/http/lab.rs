@@ -196,7 +196,7 @@ pub(crate) fn unchunked(mut body: &str) -> String {
 
 /// The bytes of a request that closes its connection.
 pub(crate) fn request(line: &str, headers: &str, body: &str) -> Vec<u8> {
-    let mut text = format!("{line} HTTP/1.1\r\nhost: proxy\r\nconnection: close\r\n");
+    let mut text = format!("{line} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n");
     for header in headers.lines().map(str::trim).filter(|header| !header.is_empty()) {
         write!(text, "{header}\r\n").unwrap();
     }

@@ -8,6 +8,7 @@ mod pages;
 mod pass;
 #[cfg(test)]
 mod refuse;
+mod routes;
 #[cfg(test)]
 mod stream;
 #[cfg(test)]

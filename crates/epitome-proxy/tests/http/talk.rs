@@ -72,7 +72,7 @@ async fn a_compressed_body_goes_up_plain() {
     encoder.write_all(body.as_bytes()).unwrap();
     let encoded = encoder.finish().unwrap();
     let head = format!(
-        "POST /v1/messages HTTP/1.1\r\nhost: p\r\nconnection: close\r\ncontent-encoding: gzip\r\n\
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-encoding: gzip\r\n\
          content-length: {}\r\n\r\n",
         encoded.len()
     );
@@ -177,11 +177,16 @@ async fn a_count_is_of_what_would_be_sent() {
     .await;
     let proxy = proxy(&upstream).await;
     let body = messages(&log());
-    ask(&proxy, &request("POST /v1/messages", "", &body)).await;
-    let got = ask(&proxy, &request("POST /v1/messages/count_tokens", "", &body)).await;
+    let own = "x-claude-code-session-id: s-1";
+    ask(&proxy, &request("POST /v1/messages", own, &body)).await;
+    let got = ask(&proxy, &request("POST /v1/messages/count_tokens", own, &body)).await;
     assert_eq!(got.body, r#"{"input_tokens":7}"#);
     let seen = upstream.seen();
-    assert_eq!(seen[0].body, seen[1].body);
+    assert!(seen[0].body.len() * 2 < body.len());
+    assert!(seen[0].body == seen[1].body, "{}", String::from_utf8_lossy(&seen[1].body));
+    // The same words without proof that they are this conversation are another one's.
+    ask(&proxy, &request("POST /v1/messages/count_tokens", "", &body)).await;
+    assert!(upstream.seen()[2].body == body.as_bytes());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Invariant: an answer stands beside the tree, never in it; what goes and what stays is the same
 //! as on disk. Called by the journal and the archive in memory.
 
-use epitome_kernel::types::{Chain, EntryKey, Role, SessionInfo};
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo};
 use epitome_kernel::{Answered, Said, StoreError};
 use rustc_hash::FxHashSet;
 
@@ -46,7 +46,7 @@ impl Shelf {
     /// Records an answer.
     pub(super) fn answered(&mut self, name: &str, answer: &Answered) -> Result<(), StoreError> {
         let session = self.named(name)?;
-        let end = self.tree.end_of(answer.after)?;
+        let end = self.tree.end_of(session, answer.after)?;
         let place = end.map_or(0, |id| self.tree.place(id) + 1);
         let mut answered = answer.clone();
         let erased = answer.key.is_none_or(|key| self.erased.contains(&key));
@@ -74,8 +74,9 @@ impl Shelf {
 
     /// Answers that the search does not know yet and that nobody sent back as they are.
     pub(super) fn open_answers(&self, most: usize) -> Vec<(String, Said)> {
-        let sent_back =
-            |answer: &Answer| answer.chain().is_some_and(|it| self.tree.find(it).is_some());
+        let sent_back = |answer: &Answer| {
+            answer.chain().is_some_and(|it| self.tree.find(answer.session, it).is_some())
+        };
         let open = self.answers.iter().filter(|answer| !answer.indexed && !sent_back(answer));
         let named = open.take(most).filter_map(|answer| {
             let session = self.sessions.get(&answer.session)?;
@@ -84,17 +85,32 @@ impl Shelf {
         named.collect()
     }
 
-    /// The session of an answer that the search may still learn, by the history that ends with it.
-    pub(super) fn open_answer(&self, chain: Chain) -> Option<SessionId> {
-        let open = |answer: &&Answer| !answer.indexed && answer.chain() == Some(chain);
-        self.answers.iter().find(open).map(|answer| answer.session)
+    /// Whether a session has an answer that ends this history and that the search may still learn.
+    pub(super) fn has_open_answer(&self, session: SessionId, chain: Chain) -> bool {
+        let mut own = self.answers.iter().filter(|answer| answer.session == session);
+        own.any(|answer| !answer.indexed && answer.chain() == Some(chain))
     }
 
-    /// Remembers that the search knows the answers that end a history.
-    pub(super) fn answer_is_indexed(&mut self, chain: Chain) {
-        for answer in self.answers.iter_mut().filter(|answer| answer.chain() == Some(chain)) {
+    /// Remembers that the search knows the answers of a session that end a history.
+    pub(super) fn answer_is_indexed(&mut self, session: SessionId, chain: Chain) {
+        let own = self.answers.iter_mut().filter(|answer| answer.session == session);
+        for answer in own.filter(|answer| answer.chain() == Some(chain)) {
             answer.indexed = true;
         }
+    }
+
+    /// Whether a session had this answer to a history.
+    pub(super) fn was_answered(
+        &self,
+        session: SessionId,
+        after: Chain,
+        (chain, text): (Chain, Option<ContentId>),
+    ) -> bool {
+        let mut own = self.answers.iter().filter(|answer| answer.session == session);
+        own.any(|answer| {
+            let is_same = answer.chain() == Some(chain) || Some(answer.answered.text) == text;
+            answer.answered.after == after && is_same
+        })
     }
 
     /// Erases all answers that say this, and those that messages which say it may have been; gives

@@ -7,11 +7,17 @@ use epitome_kernel::types::{Chain, ContentId, EntryKey, Purpose, Recorded, Sessi
 use epitome_kernel::{Departure, Said, StoreError};
 use rustc_hash::FxHashSet;
 
-use super::{Memory, NO_SESSION, Session, SessionId, Shelf};
+use super::{Made, Memory, Session, SessionId, Shelf};
 use crate::content;
-use crate::lineage::{Estate, Lineage};
+use crate::lineage::Lineage;
 
 impl Archive for Memory {
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        let mut scopes: Vec<String> = self.lock().keys().cloned().collect();
+        scopes.sort();
+        Ok(scopes)
+    }
+
     fn sessions(
         &self,
         scope: &str,
@@ -23,6 +29,7 @@ impl Archive for Memory {
             let mut wanted: Vec<(SessionId, &Session)> = shelf
                 .sessions
                 .iter()
+                .filter(|(_, session)| session.info.messages > 0)
                 .filter(|(_, session)| trashed || !session.info.trashed)
                 .map(|(&id, session)| (id, session))
                 .collect();
@@ -42,12 +49,13 @@ impl Archive for Memory {
     fn history(
         &self,
         scope: &str,
+        session: &str,
         head: Chain,
         from: u32,
         most: usize,
     ) -> Result<Vec<Said>, StoreError> {
         self.in_scope(scope, |shelf| {
-            let end = shelf.tree.end_of(head)?;
+            let end = shelf.tree.end_of(shelf.named(session)?, head)?;
             Ok(end.map(|end| shelf.tree.history(end, from, most)).unwrap_or_default())
         })
     }
@@ -59,8 +67,8 @@ impl Archive for Memory {
     fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
         self.in_scope(scope, |shelf| {
             let id = shelf.named(session)?;
-            let own = shelf.epochs.iter().filter(|(recorder, _)| *recorder == id);
-            Ok(own.map(|(_, recorded)| recorded.clone()).collect())
+            let own = shelf.epochs.iter().filter(|made| made.session == id);
+            Ok(own.map(|made| made.recorded.clone()).collect())
         })
     }
 
@@ -107,7 +115,7 @@ impl Archive for Memory {
     fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
             let id = shelf.named(session)?;
-            let end = shelf.tree.end_of(head)?;
+            let end = shelf.tree.end_of(id, head)?;
             let messages = end.map_or(0, |end| shelf.tree.place(end) + 1);
             if let Some(session) = shelf.sessions.get_mut(&id) {
                 (session.info.head, session.info.messages) = (head, messages);
@@ -153,30 +161,32 @@ impl Archive for Memory {
     fn index(
         &self,
         scope: &str,
+        session: &str,
         messages: &[Chain],
         departure: &Departure,
     ) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
-            let mut recorders = Vec::with_capacity(messages.len());
+            // It was erased or deleted since it was read: what was made of it must not come back.
+            // The others are offered again.
+            let Some((session, _)) = shelf.session(session) else { return Ok(()) };
             for &chain in messages {
-                let node = shelf.tree.find(chain).and_then(|id| shelf.tree.nodes.get(&id));
-                let recorder = match node {
-                    Some(node) => node.said.bytes.as_ref().map(|_| node.session),
-                    None => shelf.open_answer(chain),
+                let id = shelf.tree.find(session, chain);
+                let is_there = match id.and_then(|id| shelf.tree.nodes.get(&id)) {
+                    Some(node) => node.said.bytes.is_some(),
+                    None => shelf.has_open_answer(session, chain),
                 };
-                // It was erased or deleted since it was read: what was made of it must not
-                // come back. The others are offered again.
-                let Some(recorder) = recorder else { return Ok(()) };
-                recorders.push(recorder);
+                if !is_there {
+                    return Ok(());
+                }
             }
             for &chain in messages {
-                let id = shelf.tree.find(chain);
+                let id = shelf.tree.find(session, chain);
                 if let Some(node) = id.and_then(|id| shelf.tree.nodes.get_mut(&id)) {
                     node.indexed = true;
                 }
-                shelf.answer_is_indexed(chain);
+                shelf.answer_is_indexed(session, chain);
             }
-            shelf.keep(recorders.first().copied().unwrap_or(NO_SESSION), departure);
+            shelf.keep(session, departure);
             Ok(())
         })
     }
@@ -202,8 +212,8 @@ impl Memory {
 
 impl Shelf {
     fn info(&self, id: SessionId, session: &Session) -> SessionInfo {
-        let standing =
-            self.epochs.iter().filter(|(recorder, known)| *recorder == id && !known.undone);
+        let own = self.epochs.iter().filter(|made| made.session == id);
+        let standing = own.filter(|made| !made.recorded.undone);
         let compressions = u32::try_from(standing.count()).unwrap_or(u32::MAX);
         let mut info = SessionInfo { compressions, ..session.info.clone() };
         self.sum_up(id, &mut info);
@@ -233,10 +243,10 @@ impl Shelf {
             return Err(StoreError::Unknown { id: key.to_string() });
         }
         for session in self.sessions.values_mut() {
-            session.acts.retain(|act| !told.quoted_by(act));
+            session.acts.retain(|(_, act)| !told.quoted_by(act));
         }
         let mut gone = told.addresses();
-        self.rewrites.retain(|(of, _), rewrite| {
+        self.rewrites.retain(|(_, of, _), rewrite| {
             if *of == key {
                 gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
             }
@@ -250,17 +260,18 @@ impl Shelf {
         }
         let before = self.epochs.len();
         let mut quoting: Vec<Recorded> = Vec::new();
-        self.epochs.retain(|(_, recorded)| {
-            let goes = tree.may_hold(&recorded.epoch.covered, key);
+        self.epochs.retain(|made| {
+            let goes = tree.may_hold(&made.recorded.epoch.covered, key);
             if goes {
-                quoting.push(recorded.clone());
+                quoting.push(made.recorded.clone());
             }
             !goes
         });
         quoting.iter().for_each(|recorded| gone.extend(content::of_epoch(&recorded.epoch)));
         self.unname(&quoting);
         let mut needed: FxHashSet<ContentId> = FxHashSet::default();
-        self.epochs.iter().for_each(|(_, kept)| needed.extend(content::of_epoch(&kept.epoch)));
+        let texts = |made: &Made| content::of_epoch(&made.recorded.epoch);
+        self.epochs.iter().for_each(|made| needed.extend(texts(made)));
         for rewrite in self.rewrites.values() {
             needed.extend([rewrite.original, ContentId::of(&rewrite.with)]);
         }
@@ -283,8 +294,10 @@ impl Shelf {
         });
     }
 
-    /// Lets no snapshot name these epochs.
+    /// Lets no snapshot name these epochs, where no other session has them.
     fn unname(&mut self, gone: &[Recorded]) {
+        let is_left = |id| self.epochs.iter().any(|made| made.recorded.epoch.id == id);
+        let gone: Vec<_> = gone.iter().filter(|it| !is_left(it.epoch.id)).collect();
         for snapshot in &mut self.snapshots {
             snapshot.epoch =
                 snapshot.epoch.filter(|id| gone.iter().all(|recorded| recorded.epoch.id != *id));
@@ -296,21 +309,12 @@ impl Shelf {
         self.snapshots.retain(|snapshot| snapshot.session != name);
         self.sessions.remove(&doomed);
         self.answers.retain(|answer| answer.session != doomed);
-        let before = self.lineage();
-        let estate = before.estate(doomed, &self.needed());
-        let after = before.after(&estate);
-        self.leave(&estate, doomed);
-        let keys = self.tree.bury(&estate);
-        let heirs = after.sayers();
-        let held: Vec<(EntryKey, ContentId)> =
-            self.rewrites.values().map(|rewrite| (rewrite.key, rewrite.original)).collect();
-        for (key, original) in held {
-            if let Some(&heir) = heirs.get(&key) {
-                self.hand_over([original], doomed, heir);
-            }
-        }
-        self.rewrites.retain(|(key, _), _| heirs.contains_key(key) || !keys.contains(key));
-        self.inherit(doomed, &after);
+        let gone = self.tree.bury(doomed);
+        self.rewrites.retain(|(session, ..), _| *session != doomed);
+        let of_it = |made: &mut Made| made.session == doomed;
+        let epochs: Vec<_> = self.epochs.extract_if(.., of_it).map(|made| made.recorded).collect();
+        self.unname(&epochs);
+        self.seen += u64::from(!epochs.is_empty());
         let mut spare = Vec::new();
         for (&id, original) in &mut self.originals {
             if original.held.remove(&doomed) && original.held.is_empty() {
@@ -318,7 +322,7 @@ impl Shelf {
             }
         }
         spare.into_iter().for_each(|id| self.remove(id));
-        u32::try_from(estate.gone.len()).unwrap_or(u32::MAX)
+        u32::try_from(gone).unwrap_or(u32::MAX)
     }
 
     /// The messages that sessions and snapshots lead to.
@@ -328,56 +332,9 @@ impl Shelf {
             let (id, _) = self.session(&snapshot.session)?;
             Some((snapshot.head, id))
         });
-        heads.chain(snapshots).filter_map(|(head, id)| Some((self.tree.find(head)?, id))).collect()
-    }
-
-    /// Hands over the messages that stay, with their texts.
-    fn leave(&mut self, estate: &Estate, doomed: SessionId) {
-        for &(id, heir) in &estate.left {
-            let Some(node) = self.tree.nodes.get_mut(&id) else { continue };
-            node.session = heir;
-            let texts = content::addresses(node.said.text, node.said.bytes.as_deref());
-            self.hand_over(texts, doomed, heir);
-        }
-    }
-
-    /// Lets another session hold those of these texts that one holds.
-    fn hand_over(
-        &mut self,
-        texts: impl IntoIterator<Item = ContentId>,
-        from: SessionId,
-        heir: SessionId,
-    ) {
-        for id in texts {
-            if let Some(original) = self.originals.get_mut(&id)
-                && original.held.contains(&from)
-            {
-                original.held.insert(heir);
-            }
-        }
-    }
-
-    /// Hands over the epochs whose run stays, and deletes the others.
-    fn inherit(&mut self, doomed: SessionId, after: &Lineage) {
-        let (mut gone, mut texts) = (Vec::new(), Vec::new());
-        self.epochs.retain_mut(|(session, recorded)| {
-            if *session != doomed {
-                return true;
-            }
-            let heir = after.recorder_of(&recorded.epoch.covered);
-            match heir {
-                Some(heir) => {
-                    *session = heir;
-                    texts.push((content::of_epoch(&recorded.epoch), heir));
-                }
-                None => gone.push(recorded.clone()),
-            }
-            heir.is_some()
-        });
-        for (texts, heir) in texts {
-            self.hand_over(texts, doomed, heir);
-        }
-        self.unname(&gone);
-        self.seen += u64::from(!gone.is_empty());
+        heads
+            .chain(snapshots)
+            .filter_map(|(head, id)| Some((self.tree.find(id, head)?, id)))
+            .collect()
     }
 }

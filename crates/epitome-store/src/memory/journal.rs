@@ -9,24 +9,54 @@ use std::convert::Infallible;
 use epitome_kernel::types::{
     Acted, Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
 };
-use epitome_kernel::{Answered, Batch, Commit, Departure, Epochs, Journal, StoreError};
+use epitome_kernel::{
+    Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, StoreError,
+};
 use rustc_hash::FxHashSet;
 
 use super::tree::Node;
-use super::{Memory, Session, SessionId, Shelf};
+use super::{Made, Memory, NO_SESSION, Session, SessionId, Shelf};
 use crate::{batch, marks};
 use epitome_kernel::nearest;
 
 impl Journal for Memory {
-    fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError> {
+    fn known(
+        &self,
+        scope: &str,
+        session: &str,
+        chains: &[Chain],
+    ) -> Result<Option<usize>, StoreError> {
         Ok(self.read(scope, |shelf| {
-            let Ok(found) =
-                batch::deepest(chains, |chain| Ok::<_, Infallible>(shelf.tree.find(chain)));
-            let (index, node) = found?;
-            let recorder = shelf.tree.nodes.get(&node)?.session;
-            let session = shelf.ending_with(chains[index], recorder).unwrap_or(recorder);
-            Some((index, shelf.sessions.get(&session)?.info.name.clone()))
+            let (id, _) = shelf.session(session)?;
+            shelf.deepest(id, chains)
         }))
+    }
+
+    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
+        Ok(self.read(scope, |shelf| shelf.holders(clue)))
+    }
+
+    fn begin(
+        &self,
+        scope: &str,
+        name: &str,
+        beginning: &Beginning,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        self.write(scope, |shelf| {
+            if shelf.session(name).is_some() {
+                return Err(StoreError::Taken { name: name.to_owned() });
+            }
+            if let Some((parent, place)) = &beginning.from {
+                let parent = shelf.named(parent)?;
+                shelf.tree.end_of(parent, *place)?;
+            }
+            let id = shelf.begin(name, beginning, at);
+            match &beginning.from {
+                Some((parent, place)) => shelf.inherit(id, parent, *place),
+                None => Ok(()),
+            }
+        })
     }
 
     fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
@@ -38,27 +68,33 @@ impl Journal for Memory {
         self.write(scope, |shelf| shelf.answered(name, answer))
     }
 
-    fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {
+    fn rewrites(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<Vec<Rewrite>, StoreError> {
         Ok(self.read(scope, |shelf| {
+            let Some((id, _)) = shelf.session(session) else { return Vec::new() };
             let mut seen = FxHashSet::default();
             let keys = keys.iter().filter(|&&key| seen.insert(key));
-            keys.flat_map(|&key| shelf.rewrites.range((key, 0)..=(key, u32::MAX)))
+            keys.flat_map(|&key| shelf.rewrites.range((id, key, 0)..=(id, key, u32::MAX)))
                 .map(|(_, rewrite)| rewrite.clone())
                 .collect()
         }))
     }
 
-    fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
         let keys: FxHashSet<&EntryKey> = keys.iter().collect();
-        Ok(self.read(scope, |shelf| Epochs {
-            recorded: shelf
-                .epochs
-                .iter()
-                .filter(|(_, recorded)| keys.contains(&recorded.epoch.covered.first))
-                .map(|(_, recorded)| recorded.clone())
-                .collect(),
-            pins: shelf.pins.clone(),
-            seen: shelf.seen,
+        Ok(self.read(scope, |shelf| {
+            let seen = shelf.seen;
+            let Some((id, session)) = shelf.session(session) else {
+                return Epochs { seen, ..Epochs::default() };
+            };
+            let own = shelf.epochs.iter().filter(|made| made.session == id);
+            let own = own.filter(|made| keys.contains(&made.recorded.epoch.covered.first));
+            let recorded = own.map(|made| made.recorded.clone()).collect();
+            Epochs { recorded, pins: session.pins(), seen }
         }))
     }
 
@@ -80,9 +116,10 @@ impl Journal for Memory {
             if shelf.seen != seen {
                 return Ok(Commit::Behind);
             }
-            if shelf.epoch(epoch.id).is_none() {
+            if shelf.epoch(session, epoch.id).is_none() {
                 let recorded = Recorded { epoch: epoch.clone(), undone: false };
-                shelf.epochs.push((session, recorded));
+                let place = shelf.place(session);
+                shelf.epochs.push(Made { session, place, recorded });
             }
             shelf.keep(session, departure);
             shelf.seen += 1;
@@ -92,15 +129,18 @@ impl Journal for Memory {
 
     fn mark(&self, scope: &str, name: &str, mark: &Mark, _at: &str) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
-            shelf.named(name)?;
+            let id = shelf.named(name)?;
+            let is_pinned =
+                |key| shelf.sessions.get(&id).is_some_and(|session| session.pins().contains(&key));
             match *mark {
-                Mark::Undo(epoch) => shelf.turn(epoch, true)?,
-                Mark::Redo(epoch) => shelf.turn(epoch, false)?,
-                Mark::Pin(key) => marks::pin(&mut shelf.pins, key, true),
-                Mark::Unpin(key) if shelf.pins.contains(&key) => {
-                    marks::pin(&mut shelf.pins, key, false);
-                }
-                Mark::Unpin(key) => return Err(marks::unpinned(key)),
+                Mark::Unpin(key) if !is_pinned(key) => return Err(marks::unpinned(key)),
+                Mark::Undo(epoch) => shelf.turn(id, epoch, true)?,
+                Mark::Redo(epoch) => shelf.turn(id, epoch, false)?,
+                Mark::Pin(_) | Mark::Unpin(_) => {}
+            }
+            let place = shelf.place(id);
+            if let Some(session) = shelf.sessions.get_mut(&id) {
+                session.marks.push((place, *mark));
             }
             shelf.seen += 1;
             Ok(())
@@ -143,8 +183,9 @@ impl Journal for Memory {
     fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
         self.write(scope, |shelf| {
             let id = shelf.named(name)?;
+            let place = shelf.place(id);
             if let Some(session) = shelf.sessions.get_mut(&id) {
-                session.acts.extend_from_slice(acts);
+                session.acts.extend(acts.iter().map(|act| (place, act.clone())));
             }
             shelf.seen += u64::from(!acts.is_empty());
             Ok(())
@@ -152,7 +193,9 @@ impl Journal for Memory {
     }
 
     fn acts(&self, scope: &str, name: &str) -> Result<Vec<Acted>, StoreError> {
-        let of = |(_, session): (SessionId, &Session)| session.acts.clone();
+        let of = |(_, session): (SessionId, &Session)| {
+            session.acts.iter().map(|(_, act)| act.clone()).collect()
+        };
         Ok(self.read(scope, |shelf| shelf.session(name).map(of).unwrap_or_default()))
     }
 }
@@ -180,21 +223,21 @@ impl Shelf {
         Err(StoreError::NoSession { name: name.to_owned(), nearest })
     }
 
-    /// The session whose newest message ends this history; `first` before the others.
-    fn ending_with(&self, chain: Chain, first: SessionId) -> Option<SessionId> {
-        let ending = self.sessions.iter().filter(|(_, session)| session.info.head == chain);
-        ending.max_by_key(|(id, session)| (**id == first, session.used)).map(|(id, _)| *id)
+    /// What a session has come to.
+    fn place(&self, id: SessionId) -> Chain {
+        self.sessions.get(&id).map_or_else(Chain::default, |session| session.info.head)
     }
 
     fn append(&mut self, name: &str, batch: &Batch) -> Result<(), StoreError> {
-        let mut end = self.tree.end_of(batch.after)?;
+        let known = self.session(name).map(|(id, _)| id);
+        let mut end = self.tree.end_of(known.unwrap_or(NO_SESSION), batch.after)?;
         batch::continues(batch, end.map(|id| self.tree.place(id)))?;
-        let id = match self.session(name) {
-            Some((id, _)) => id,
-            None => self.begin(name, batch),
+        let id = match known {
+            Some(id) => id,
+            None => self.begin(name, &batch::beginning(batch), &batch.at),
         };
         for said in &batch.said {
-            end = Some(match self.tree.find(said.chain) {
+            end = Some(match self.tree.find(id, said.chain) {
                 Some(known) => known,
                 None => {
                     let mut said = said.clone();
@@ -207,7 +250,8 @@ impl Shelf {
         let Ok((rewrites, departure)) =
             batch::without_erased(batch, |key| Ok::<_, Infallible>(self.erased.contains(&key)));
         for rewrite in rewrites {
-            self.rewrites.entry((rewrite.key, rewrite.part)).or_insert_with(|| rewrite.clone());
+            let place = self.rewrites.entry((id, rewrite.key, rewrite.part));
+            place.or_insert_with(|| rewrite.clone());
         }
         self.keep(id, &departure);
         let head = batch.said.last().map_or(batch.after, |said| said.chain);
@@ -220,22 +264,24 @@ impl Shelf {
         Ok(())
     }
 
-    fn begin(&mut self, name: &str, batch: &Batch) -> SessionId {
+    fn begin(&mut self, name: &str, beginning: &Beginning, at: &str) -> SessionId {
         let id = self.sessions.last_key_value().map_or(0, |(last, _)| last + 1);
-        let (name, started) = (name.to_owned(), batch.at.clone());
-        let info = SessionInfo { name, started, ..SessionInfo::default() };
-        self.sessions.insert(id, Session { info, ..Session::default() });
+        let (name, started, label) = (name.to_owned(), at.to_owned(), beginning.label.clone());
+        let last = started.clone();
+        let info = SessionInfo { name, started, last, label, ..SessionInfo::default() };
+        let opened = beginning.opened;
+        self.sessions.insert(id, Session { info, opened, ..Session::default() });
         id
     }
 
-    fn epoch(&mut self, id: EpochId) -> Option<&mut Recorded> {
-        let mut epochs = self.epochs.iter_mut();
-        epochs.find(|(_, recorded)| recorded.epoch.id == id).map(|(_, recorded)| recorded)
+    fn epoch(&mut self, session: SessionId, id: EpochId) -> Option<&mut Recorded> {
+        let mut own = self.epochs.iter_mut().filter(|made| made.session == session);
+        own.find(|made| made.recorded.epoch.id == id).map(|made| &mut made.recorded)
     }
 
-    /// Takes an epoch back, or does it again.
-    fn turn(&mut self, id: EpochId, undone: bool) -> Result<(), StoreError> {
-        match self.epoch(id) {
+    /// Takes an epoch of a session back, or does it again.
+    fn turn(&mut self, session: SessionId, id: EpochId, undone: bool) -> Result<(), StoreError> {
+        match self.epoch(session, id) {
             Some(recorded) if recorded.undone != undone => {
                 recorded.undone = undone;
                 Ok(())

@@ -4,19 +4,24 @@
 
 mod answer;
 mod archive;
+mod holder;
 mod journal;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::types::{Acted, ContentId, EntryKey, Recorded, Rewrite, SessionInfo, Snapshot};
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
+use epitome_kernel::types::{
+    Acted, Chain, ContentId, EntryKey, Mark, Recorded, Rewrite, SessionInfo, Snapshot,
+};
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::answer::Answer;
 use self::tree::Tree;
-use crate::passage::{Kept, answer, arrivals};
+use crate::marks;
+use crate::near::{missed, near};
+use crate::passage::{Kept, answer, arrivals, joined, pieces};
 use crate::prefix::Prefix;
 
 /// A store in memory.
@@ -33,10 +38,9 @@ struct Shelf {
     known: FxHashSet<ContentId>,
     tree: Tree,
     sessions: BTreeMap<SessionId, Session>,
-    rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
-    /// In the order in which they were made, each with the session that recorded it.
-    epochs: Vec<(SessionId, Recorded)>,
-    pins: Vec<EntryKey>,
+    rewrites: BTreeMap<(SessionId, EntryKey, u32), Rewrite>,
+    /// In the order in which they were made.
+    epochs: Vec<Made>,
     snapshots: Vec<Snapshot>,
     /// In the order in which they came.
     answers: Vec<Answer>,
@@ -44,6 +48,15 @@ struct Shelf {
     lessons: BTreeMap<String, String>,
     seen: u64,
     used: u64,
+}
+
+/// An epoch of a session.
+#[derive(Clone, Debug)]
+struct Made {
+    session: SessionId,
+    /// What the session had come to.
+    place: Chain,
+    recorded: Recorded,
 }
 
 /// An original, and the sessions that need it.
@@ -75,7 +88,25 @@ struct Session {
     rent: f64,
     used: u64,
     memos: BTreeMap<String, String>,
-    acts: Vec<Acted>,
+    /// Each with what the session had come to.
+    acts: Vec<(Chain, Acted)>,
+    marks: Vec<(Chain, Mark)>,
+    opened: u32,
+}
+
+impl Session {
+    /// The entries that it pinned.
+    fn pins(&self) -> Vec<EntryKey> {
+        let mut pins = Vec::new();
+        for (_, mark) in &self.marks {
+            match *mark {
+                Mark::Pin(key) => marks::pin(&mut pins, key, true),
+                Mark::Unpin(key) => marks::pin(&mut pins, key, false),
+                Mark::Undo(_) | Mark::Redo(_) => {}
+            }
+        }
+        pins
+    }
 }
 
 impl Memory {
@@ -121,6 +152,20 @@ impl Shelf {
         }
     }
 
+    /// The passages that a search may find: none of what only sessions in the trash hold.
+    fn found(&self) -> impl Iterator<Item = &Kept> {
+        let shown = |kept: &&Kept| {
+            self.originals.get(&kept.original).is_none_or(|original| !self.is_trashed(original))
+        };
+        self.passages.iter().map(|passage| &passage.kept).filter(shown)
+    }
+
+    /// Whether only sessions in the trash hold an original.
+    fn is_trashed(&self, original: &Original) -> bool {
+        let trashed = |id: &SessionId| self.sessions.get(id).is_some_and(|it| it.info.trashed);
+        !original.held.is_empty() && original.held.iter().all(trashed)
+    }
+
     fn put(&mut self, session: SessionId, blob: Blob) {
         let new = || Original { blob: blob.clone(), held: BTreeSet::new() };
         self.originals.entry(blob.id).or_insert_with(new).held.insert(session);
@@ -139,6 +184,7 @@ impl Store for Memory {
             shelf
                 .originals
                 .range(prefix.range())
+                .filter(|(_, original)| !shelf.is_trashed(original))
                 .map(|(_, original)| original.blob.clone())
                 .collect()
         }))
@@ -152,8 +198,26 @@ impl Store for Memory {
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         Ok(self.read(scope, |shelf| {
-            let kept: Vec<&Kept> = shelf.passages.iter().map(|passage| &passage.kept).collect();
+            let kept: Vec<&Kept> = shelf.found().collect();
             answer(&kept, query, budget, counter)
         }))
+    }
+
+    fn search_in(
+        &self,
+        scopes: &[String],
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let of = |scope: &String| self.read(scope, |shelf| shelf.found().cloned().collect());
+        let all: Vec<Vec<Kept>> = scopes.iter().map(of).collect();
+        Ok(answer(&joined(all), query, budget, counter))
+    }
+
+    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        let of = |scope: &String| self.read(scope, |shelf| shelf.found().cloned().collect());
+        let kept: Vec<Kept> = joined(scopes.iter().map(of).collect());
+        Ok(near(missed(&pieces(&kept), query), kept.iter().map(|kept| kept.text.as_str())))
     }
 }

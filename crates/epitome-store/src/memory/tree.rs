@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Chain, EntryKey};
+use epitome_kernel::types::Chain;
 use epitome_kernel::{Said, StoreError};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::SessionId;
-use crate::lineage::{Estate, Knot};
+use crate::lineage::Knot;
 
 /// The number of a message, in the order of recording.
 pub(super) type NodeId = i64;
@@ -28,25 +28,34 @@ pub(super) struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) nodes: BTreeMap<NodeId, Node>,
-    by_chain: FxHashMap<Chain, NodeId>,
+    by_chain: FxHashMap<Chain, BTreeMap<SessionId, NodeId>>,
 }
 
 impl Tree {
-    /// The message that a history ends with.
-    pub(super) fn find(&self, chain: Chain) -> Option<NodeId> {
-        self.by_chain.get(&chain).copied()
+    /// The message of a session that a history ends with.
+    pub(super) fn find(&self, session: SessionId, chain: Chain) -> Option<NodeId> {
+        self.by_chain.get(&chain)?.get(&session).copied()
     }
 
-    /// The message that a history ends with; `None` for the empty history.
+    /// The sessions that hold a history, in the order of their beginnings.
+    pub(super) fn holding(&self, chain: Chain) -> impl Iterator<Item = SessionId> {
+        self.by_chain.get(&chain).into_iter().flat_map(|nodes| nodes.keys().copied())
+    }
+
+    /// The message of a session that a history ends with; `None` for the empty history.
     ///
     /// # Errors
     ///
     /// [`StoreError::Damaged`] for a history that is not recorded.
-    pub(super) fn end_of(&self, chain: Chain) -> Result<Option<NodeId>, StoreError> {
+    pub(super) fn end_of(
+        &self,
+        session: SessionId,
+        chain: Chain,
+    ) -> Result<Option<NodeId>, StoreError> {
         if chain == Chain::default() {
             return Ok(None);
         }
-        match self.find(chain) {
+        match self.find(session, chain) {
             Some(id) => Ok(Some(id)),
             None => {
                 Err(StoreError::Damaged { what: format!("the history {chain} is not recorded") })
@@ -62,7 +71,7 @@ impl Tree {
     /// Adds a message.
     pub(super) fn add(&mut self, node: Node) -> NodeId {
         let id = self.nodes.last_key_value().map_or(0, |(last, _)| last + 1);
-        self.by_chain.insert(node.said.chain, id);
+        self.by_chain.entry(node.said.chain).or_default().insert(node.session, id);
         self.nodes.insert(id, node);
         id
     }
@@ -89,13 +98,14 @@ impl Tree {
         })
     }
 
-    /// Deletes what nobody needs; gives what it said.
-    pub(super) fn bury(&mut self, estate: &Estate) -> FxHashSet<EntryKey> {
-        let gone = estate.gone.iter().filter_map(|id| self.nodes.remove(id));
-        gone.map(|node| {
-            self.by_chain.remove(&node.said.chain);
-            node.said.key
-        })
-        .collect()
+    /// Deletes what a session said; gives how many messages that were.
+    pub(super) fn bury(&mut self, session: SessionId) -> usize {
+        let before = self.nodes.len();
+        self.nodes.retain(|_, node| node.session != session);
+        self.by_chain.retain(|_, nodes| {
+            nodes.remove(&session);
+            !nodes.is_empty()
+        });
+        before - self.nodes.len()
     }
 }

@@ -4,7 +4,7 @@
 //! erased message with that. Called by [`super::journal`], and by [`super::erase`] and
 //! [`super::delete`] when they are to go for good.
 
-use epitome_kernel::types::Acted;
+use epitome_kernel::types::{Acted, Chain};
 use rusqlite::{Connection, Row, params};
 
 use super::fail::Fail;
@@ -13,17 +13,18 @@ use super::remove;
 use super::session::SessionId;
 use crate::content::Told;
 
-/// Adds acts.
+/// Adds acts; `place` is what the session has come to.
 pub(crate) fn add(
     connection: &Connection,
     ledger: &mut Ledger,
     session: SessionId,
+    place: Chain,
     acts: &[Acted],
 ) -> Result<(), Fail> {
     for act in acts {
         let written =
             serde_json::to_string(act).map_err(|error| Fail::damaged(error.to_string()))?;
-        ledger.insert(connection, &ACT, params![session, written], &[])?;
+        ledger.insert(connection, &ACT, params![session, written, place.0], &[])?;
     }
     ledger.seen += i64::from(!acts.is_empty());
     Ok(())

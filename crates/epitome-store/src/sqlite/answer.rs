@@ -6,11 +6,12 @@
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo, Usage};
 use epitome_kernel::{Answered, Said};
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use rusqlite::{Connection, Row, ToSql, params};
 
 use super::fail::Fail;
 use super::ledger::{ANSWER, Ledger};
 use super::session::SessionId;
+use super::tree::Owner;
 use super::{remove, tree};
 use crate::content::Told;
 
@@ -24,7 +25,7 @@ pub(crate) fn add(
     session: SessionId,
     answer: &Answered,
 ) -> Result<(), Fail> {
-    let end = tree::end_of(connection, ledger.scope, answer.after)?;
+    let end = tree::end_of(connection, (ledger.scope, session), answer.after)?;
     let place = end.map_or(0, |node| node.place + 1);
     let kept = match answer.key {
         Some(key) if tree::is_erased(connection, ledger.scope, key)? => None,
@@ -104,7 +105,8 @@ pub(crate) fn unindexed(
 ) -> Result<Vec<(String, Said)>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
         "{SAID} WHERE scope = ?1 AND indexed = 0 AND NOT EXISTS
-         (SELECT 1 FROM message WHERE message.scope = answer.scope AND message.chain = answer.chain)
+         (SELECT 1 FROM message WHERE message.scope = answer.scope AND message.chain = answer.chain
+          AND message.session = answer.session)
          ORDER BY id LIMIT ?2"
     ))?;
     let mut rows = statement.query(params![scope, i64::try_from(most).unwrap_or(i64::MAX)])?;
@@ -115,29 +117,30 @@ pub(crate) fn unindexed(
     Ok(found)
 }
 
-/// The session of an answer that the search may still learn, by the history that ends with it.
-pub(crate) fn recorder(
+/// Whether a session has an answer that ends this history and that the search may still learn.
+pub(crate) fn is_open(
     connection: &Connection,
-    scope: i64,
+    (scope, session): Owner,
     chain: Chain,
-) -> rusqlite::Result<Option<SessionId>> {
+) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
-            "SELECT session FROM answer WHERE scope = ?1 AND chain = ?2 AND raw NOT NULL
-             AND indexed = 0 ORDER BY id LIMIT 1",
+            "SELECT 1 FROM answer WHERE scope = ?1 AND chain = ?2 AND session = ?3
+             AND raw NOT NULL AND indexed = 0",
         )?
-        .query_row(params![scope, chain.0], |row| row.get(0))
-        .optional()
+        .exists(params![scope, chain.0, session])
 }
 
-/// Remembers that the search knows the answers that end a history.
+/// Remembers that the search knows the answers of a session that end a history.
 pub(crate) fn indexed(
     connection: &Connection,
     ledger: &mut Ledger,
+    session: SessionId,
     chain: Chain,
 ) -> rusqlite::Result<()> {
-    let open = "SELECT id FROM answer WHERE scope = ?1 AND chain = ?2 AND indexed = 0";
-    for row in ids(connection, open, params![ledger.scope, chain.0])? {
+    let open = "SELECT id FROM answer
+        WHERE scope = ?1 AND chain = ?2 AND session = ?3 AND indexed = 0";
+    for row in ids(connection, open, params![ledger.scope, chain.0, session])? {
         ledger.change(connection, &ANSWER, row, "indexed = 1", &[])?;
     }
     Ok(())

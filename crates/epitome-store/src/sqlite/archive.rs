@@ -13,6 +13,14 @@ use super::ledger::{MESSAGE, SESSION};
 use super::{Sqlite, answer, delete, epoch, erase, session, shelf, snapshot, tree};
 
 impl Archive for Sqlite {
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            let mut names = connection.prepare_cached("SELECT name FROM scope ORDER BY name")?;
+            let names = names.query_map([], |row| row.get(0))?;
+            Ok(names.collect::<Result<_, _>>()?)
+        })
+    }
+
     fn sessions(
         &self,
         scope: &str,
@@ -42,14 +50,16 @@ impl Archive for Sqlite {
     fn history(
         &self,
         scope: &str,
+        name: &str,
         head: Chain,
         from: u32,
         most: usize,
     ) -> Result<Vec<Said>, StoreError> {
         self.read(|connection| {
-            // A scope that was never written has no number; none has this one.
-            let scope = number(connection, scope)?.unwrap_or_default();
-            tree::history(connection, scope, head, from, most)
+            let number = number(connection, scope)?;
+            let (session, _) = session::named(connection, number, name)?;
+            let owner = (number.unwrap_or_default(), session);
+            tree::history(connection, owner, head, from, most)
         })
     }
 
@@ -89,7 +99,7 @@ impl Archive for Sqlite {
     fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (id, _) = session::named(connection, Some(ledger.scope), session)?;
-            let end = tree::end_of(connection, ledger.scope, head)?;
+            let end = tree::end_of(connection, (ledger.scope, id), head)?;
             let messages = end.map_or(0, |node| node.place + 1);
             let newest = "head = ?2, messages = ?3";
             Ok(ledger.change(connection, &SESSION, id, newest, params![head.0, messages])?)
@@ -131,33 +141,36 @@ impl Archive for Sqlite {
     fn index(
         &self,
         scope: &str,
+        name: &str,
         messages: &[Chain],
         departure: &Departure,
     ) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
-            let (mut nodes, mut recorders) = (Vec::new(), Vec::new());
+            // It was erased or deleted since it was read: what was made of it must not come back.
+            // The others are offered again.
+            let found = session::number(connection, ledger.scope, name)?;
+            let Some(session) = found else { return Ok(()) };
+            let owner = (ledger.scope, session);
+            let mut nodes = Vec::new();
             for &chain in messages {
-                let recorder = match tree::find(connection, ledger.scope, chain)? {
-                    Some(node) if tree::has_bytes(connection, node.id)? => {
+                let is_there = match tree::find(connection, owner, chain)? {
+                    Some(node) => {
                         nodes.push(node.id);
-                        Some(node.session)
+                        tree::has_bytes(connection, node.id)?
                     }
-                    Some(_) => None,
-                    None => answer::recorder(connection, ledger.scope, chain)?,
+                    None => answer::is_open(connection, owner, chain)?,
                 };
-                // It was erased or deleted since it was read: what was made of it must not
-                // come back. The others are offered again.
-                let Some(recorder) = recorder else { return Ok(()) };
-                recorders.push(recorder);
+                if !is_there {
+                    return Ok(());
+                }
             }
             for node in nodes {
                 ledger.change(connection, &MESSAGE, node, "indexed = 1", &[])?;
             }
             tree::all_indexed(connection, ledger.scope)?;
             for &chain in messages {
-                answer::indexed(connection, ledger, chain)?;
+                answer::indexed(connection, ledger, session, chain)?;
             }
-            let session = recorders.first().copied().unwrap_or(shelf::NO_SESSION);
             Ok(shelf::keep(connection, ledger, session, departure)?)
         })
     }

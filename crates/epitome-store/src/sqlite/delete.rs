@@ -1,6 +1,7 @@
 //! Deleting a session for good.
 //!
-//! Invariant: what another session or snapshot leads to stays whole, with all that belongs to it.
+//! Invariant: what another session or snapshot leads to stays whole; older versions recorded messages
+//! once for several.
 //! Called by [`super::archive`].
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey};
@@ -8,7 +9,7 @@ use rusqlite::{Connection, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fail::Fail;
-use super::ledger::{BRANCH, EPOCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
+use super::ledger::{BRANCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
 use super::session::SessionId;
 use super::{act, answer, memo, remove, shelf, tree};
 use crate::content;
@@ -33,7 +34,7 @@ pub(crate) fn session(
     will.leave(&estate)?;
     let keys = will.bury(&estate)?;
     will.rewrites(&keys, &after)?;
-    will.epochs(&after)?;
+    will.epochs()?;
     will.marks()?;
     will.texts()?;
     remove::from_index(connection)?;
@@ -56,7 +57,8 @@ pub(crate) fn needed(
         .collect::<rusqlite::Result<_>>()?;
     let mut needed = Vec::new();
     for (head, session) in heads {
-        needed.extend(tree::find(connection, scope, Chain(head))?.map(|node| (node.id, session)));
+        let end = tree::on_way(connection, (scope, session), Chain(head))?;
+        needed.extend(end.map(|node| (node.id, session)));
     }
     Ok(needed)
 }
@@ -129,12 +131,17 @@ impl Will<'_> {
         Ok(keys)
     }
 
-    /// Deletes the rewrites of what nobody says any longer, and hands over the others.
+    /// Deletes its rewrites; of those that an older version recorded for all sessions at once, those of
+    /// what nobody says any longer.
     fn rewrites(&mut self, gone: &FxHashSet<EntryKey>, after: &Lineage) -> Result<(), Fail> {
         let heirs: FxHashMap<EntryKey, SessionId> = after.sayers();
+        let own = "session = ?2";
+        remove::rows(self.connection, self.ledger, &REWRITE, own, params![self.doomed])?;
         let found: Vec<(i64, Id, Id, Id)> = self
             .connection
-            .prepare_cached("SELECT rowid, key, text, original FROM rewrite WHERE scope = ?1")?
+            .prepare_cached(
+                "SELECT rowid, key, text, original FROM rewrite WHERE scope = ?1 AND session = 0",
+            )?
             .query_map([self.ledger.scope], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?
@@ -151,23 +158,13 @@ impl Will<'_> {
         Ok(())
     }
 
-    /// Hands over the epochs whose run stays, and deletes the others.
-    fn epochs(&mut self, after: &Lineage) -> Result<(), Fail> {
+    /// Deletes its epochs: they are in force in no other session.
+    fn epochs(&mut self) -> Result<(), Fail> {
         let mut went = false;
         for (row, session, epoch) in remove::epochs(self.connection, self.ledger.scope)? {
-            if session != self.doomed {
-                continue;
-            }
-            match after.recorder_of(&epoch.covered) {
-                Some(heir) => {
-                    let heir_of = "session = ?2";
-                    self.ledger.change(self.connection, &EPOCH, row, heir_of, params![heir])?;
-                    self.hand_over(content::of_epoch(&epoch), heir)?;
-                }
-                None => {
-                    remove::epoch(self.connection, self.ledger, row, epoch.id)?;
-                    went = true;
-                }
+            if session == self.doomed {
+                remove::epoch(self.connection, self.ledger, row, epoch.id)?;
+                went = true;
             }
         }
         self.ledger.seen += i64::from(went);

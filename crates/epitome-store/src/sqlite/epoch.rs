@@ -14,6 +14,7 @@ use super::fail::Fail;
 use super::ledger::{EPOCH, Ledger, REWRITE};
 use super::session::SessionId;
 use super::shelf;
+use super::tree::Owner;
 
 /// A plan, and who ordered its ops; plans that were recorded before say nothing of that.
 #[derive(Serialize, Deserialize)]
@@ -24,12 +25,13 @@ struct Credited {
     credits: Vec<Credit>,
 }
 
-/// Adds an epoch, unless it is known.
+/// Adds an epoch of a session, unless it is known; `place` is what the session has come to.
 pub(crate) fn add(
     connection: &Connection,
     ledger: &mut Ledger,
     session: SessionId,
     epoch: &Epoch,
+    place: Option<Chain>,
 ) -> Result<(), Fail> {
     let mut plan = epoch.plan.clone();
     for text in texts(&mut plan) {
@@ -54,7 +56,8 @@ pub(crate) fn add(
         epoch.config,
         epoch.at,
         session,
-        false
+        false,
+        place.map(|place| place.0)
     ];
     let score = &epoch.must_keep;
     let score = (*score != MustKeep::default()).then(|| written(score)).transpose()?;
@@ -68,13 +71,13 @@ pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
         Op::Replace { with, .. } => Some(with),
         Op::Insert { text, .. } | Op::State { text, .. } => Some(text),
         Op::Summarize(checkpoint) => Some(&mut checkpoint.text),
-        Op::Drop { .. } | Op::Strip { .. } => None,
+        Op::Drop { .. } | Op::Strip { .. } | Op::Unbind { .. } => None,
     })
 }
 
 /// Selects the columns that [`recorded`] reads.
 pub(crate) const COLUMNS: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
-    cause, number, came, sent, confidence, profile, config, at, undone, must_keep";
+    cause, number, came, sent, confidence, profile, config, at, undone, must_keep, place";
 
 /// An epoch, without the texts of its plan: they are addresses still.
 pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
@@ -118,17 +121,17 @@ pub(crate) fn recorded(connection: &Connection, row: &Row<'_>) -> Result<Recorde
     Ok(recorded)
 }
 
-/// The epochs whose run begins with one of these entries, oldest first.
+/// The epochs of a session whose run begins with one of these entries, oldest first.
 pub(crate) fn beginning_with(
     connection: &Connection,
-    scope: i64,
+    (scope, session): Owner,
     keys: &[EntryKey],
 ) -> Result<Vec<Recorded>, Fail> {
     let mut found = Vec::new();
-    let sql = "SELECT id FROM epoch WHERE scope = ?1 AND first = ?2";
+    let sql = "SELECT id FROM epoch WHERE scope = ?1 AND first = ?2 AND session = ?3";
     let mut lookup = connection.prepare_cached(sql)?;
     for key in keys {
-        let mut rows = lookup.query(params![scope, key.0])?;
+        let mut rows = lookup.query(params![scope, key.0, session])?;
         while let Some(row) = rows.next()? {
             found.push(row.get::<_, i64>(0)?);
         }
@@ -180,7 +183,8 @@ pub(crate) fn rewrite(
         original.0,
         tool,
         tokens[0] as i64,
-        tokens[1] as i64
+        tokens[1] as i64,
+        session
     ];
     if ledger.insert(connection, &REWRITE, values, &[])? {
         shelf::put(connection, ledger, session, text, None, with)?;
@@ -188,20 +192,21 @@ pub(crate) fn rewrite(
     Ok(())
 }
 
-/// The rewrites of these entries, in their order.
+/// The rewrites of these entries in a session, in their order, and those that an older version
+/// recorded once for all sessions.
 pub(crate) fn rewrites(
     connection: &Connection,
-    scope: i64,
+    (scope, session): Owner,
     keys: &[EntryKey],
 ) -> Result<Vec<Rewrite>, Fail> {
     let mut statement = connection.prepare_cached(
         "SELECT part, text, how, original, tool, came, sent FROM rewrite
-         WHERE scope = ?1 AND key = ?2 ORDER BY part",
+         WHERE scope = ?1 AND key = ?2 AND session IN (0, ?3) ORDER BY part, session",
     )?;
     let mut found = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for &key in keys.iter().filter(|&&key| seen.insert(key)) {
-        let mut rows = statement.query(params![scope, key.0])?;
+        let mut rows = statement.query(params![scope, key.0, session])?;
         while let Some(row) = rows.next()? {
             found.push(Rewrite {
                 key,
@@ -213,6 +218,22 @@ pub(crate) fn rewrites(
                 tokens: [row.get::<_, i64>(5)? as u64, row.get::<_, i64>(6)? as u64],
             });
         }
+    }
+    Ok(found)
+}
+
+/// The texts of all rewrites of an entry, in whatever session: what is sent, and the originals.
+pub(crate) fn rewritten(
+    connection: &Connection,
+    scope: i64,
+    key: EntryKey,
+) -> rusqlite::Result<Vec<ContentId>> {
+    let mut statement = connection
+        .prepare_cached("SELECT text, original FROM rewrite WHERE scope = ?1 AND key = ?2")?;
+    let mut rows = statement.query(params![scope, key.0])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.extend([ContentId(row.get(0)?), ContentId(row.get(1)?)]);
     }
     Ok(found)
 }

@@ -40,9 +40,7 @@ pub(crate) fn message(
     remove::raw(connection, ledger, raws)?;
     act::erase(connection, ledger, &told)?;
     let mut gone = told.addresses();
-    for rewrite in epoch::rewrites(connection, scope, &[key])? {
-        gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);
-    }
+    gone.extend(epoch::rewritten(connection, scope, key)?);
     remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
     let tree = remove::lineage(connection, scope)?;
     for session in tree.hearers(key, &delete::needed(connection, scope)?) {

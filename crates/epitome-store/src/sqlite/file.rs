@@ -49,6 +49,11 @@ pub(crate) fn escaped(path: &Path) -> String {
     bytes.map(each).collect()
 }
 
+/// How many bytes a file has.
+pub(crate) fn length(path: &Path) -> io::Result<u64> {
+    std::fs::metadata(path).map(|found| found.len())
+}
+
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

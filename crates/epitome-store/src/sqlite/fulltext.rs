@@ -3,13 +3,18 @@
 //! Invariant: every term is written as `<scope number>x<term>`, so the index is sorted by scope
 //! first and a lookup cannot leave it. Called by [`crate::Sqlite`].
 
+use epitome_kernel::nearest_words;
 use rusqlite::{Connection, OptionalExtension};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::query::Query;
 use crate::terms::Terms;
 
 /// Terms of a query that are looked up: the rarest decide, and each costs a pass over its hits.
 const LOOKED_UP: usize = 16;
+
+/// Terms that are near to one of a word that nothing holds.
+const NEAREST: usize = 5;
 
 /// Writes texts as the index holds them.
 pub(crate) struct Index {
@@ -36,17 +41,23 @@ impl Index {
     }
 }
 
-/// The expression that finds what holds any of the rarest known terms of a query; `None` if no
-/// term is known.
+/// The expression that finds what holds any of the rarest known terms of a query, or where it has
+/// phrases all of their terms; `None` if no term is known.
 pub(crate) fn rarest(
     connection: &Connection,
     scope: i64,
     query: &str,
 ) -> rusqlite::Result<Option<String>> {
+    let index = Index::new(scope);
+    let phrases = Query::of(query).phrases().join(" ");
+    let demanded = index.terms(&phrases);
+    if !demanded.is_empty() {
+        return Ok(Some(expression(demanded.split_whitespace(), " AND ")));
+    }
     let mut lookup =
         connection.prepare_cached("SELECT doc FROM passage_vocabulary WHERE term = ?1")?;
     let mut known: Vec<(i64, String)> = Vec::new();
-    for word in Index::new(scope).terms(query).split_whitespace() {
+    for word in index.terms(query).split_whitespace() {
         if let Some(documents) = lookup.query_row([word], |row| row.get(0)).optional()? {
             known.push((documents, word.to_owned()));
         }
@@ -54,8 +65,38 @@ pub(crate) fn rarest(
     known.sort_unstable();
     known.dedup();
     known.truncate(LOOKED_UP);
-    let quoted: Vec<String> = known.iter().map(|(_, word)| format!("\"{word}\"")).collect();
-    Ok((!quoted.is_empty()).then(|| quoted.join(" OR ")))
+    let words = known.iter().map(|(_, word)| word.as_str());
+    Ok((!known.is_empty()).then(|| expression(words, " OR ")))
+}
+
+/// Terms of the index, as it is asked for them.
+fn expression<'t>(terms: impl Iterator<Item = &'t str>, joint: &str) -> String {
+    terms.map(|term| format!("\"{term}\"")).collect::<Vec<_>>().join(joint)
+}
+
+/// The expression that finds what holds terms like those of some words; `None` if there are none.
+pub(crate) fn nearest(
+    connection: &Connection,
+    scope: i64,
+    words: &[String],
+) -> rusqlite::Result<Option<String>> {
+    let begin = format!("{scope}x");
+    let mut statement = connection
+        .prepare_cached("SELECT term FROM passage_vocabulary WHERE term >= ?1 AND term < ?2")?;
+    let mut rows = statement.query([&begin, &format!("{scope}y")])?;
+    let mut known: Vec<String> = Vec::new();
+    while let Some(row) = rows.next()? {
+        known.extend(row.get_ref(0)?.as_str()?.strip_prefix(&begin).map(str::to_owned));
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let mut near: Vec<String> = Vec::new();
+    for word in words {
+        Terms::new().each(word, |term| {
+            let terms = nearest_words(term, &known, NEAREST);
+            near.extend(terms.into_iter().map(|term| format!("\"{begin}{term}\"")));
+        });
+    }
+    Ok((!near.is_empty()).then(|| near.join(" OR ")))
 }
 
 /// Whether the index holds the terms of every passage, and nothing else.

@@ -7,21 +7,58 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, Rewrite};
 use epitome_kernel::{
-    Answered, Batch, Commit, Departure, Epochs, Journal, Met, News, Onward, StoreError,
+    Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, News,
+    Onward, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension};
 
 use super::crowd::{Record, What};
 use super::fail::Fail;
 use super::ledger::Ledger;
-use super::{Sqlite, act, answer, epoch, lesson, mark, memo, session, shelf, tree};
+use super::session::SessionId;
+use super::{
+    Sqlite, act, answer, epoch, holder, inherit, lesson, mark, memo, session, shelf, tree,
+};
 use crate::batch;
 
 impl Journal for Sqlite {
-    fn known(&self, scope: &str, chains: &[Chain]) -> Result<Option<(usize, String)>, StoreError> {
-        self.read(|connection| match number(connection, scope)? {
-            Some(scope) => known(connection, scope, chains),
+    fn known(
+        &self,
+        scope: &str,
+        session: &str,
+        chains: &[Chain],
+    ) -> Result<Option<usize>, StoreError> {
+        self.read(|connection| match owner(connection, scope, session)? {
+            Some(owner) => holder::deepest(connection, owner, chains),
             None => Ok(None),
+        })
+    }
+
+    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => holder::all(connection, scope, clue),
+            None => Ok(Vec::new()),
+        })
+    }
+
+    fn begin(
+        &self,
+        scope: &str,
+        name: &str,
+        beginning: &Beginning,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        self.record(scope, |connection, ledger| {
+            if session::find(connection, ledger.scope, name)?.is_some() {
+                return Err(StoreError::Taken { name: name.to_owned() }.into());
+            }
+            let session = session::begin(connection, ledger, name, beginning, at)?;
+            match &beginning.from {
+                Some((parent, place)) => {
+                    inherit::up_to(connection, ledger, session, parent, *place)
+                }
+                None => Ok(()),
+            }
         })
     }
 
@@ -36,24 +73,30 @@ impl Journal for Sqlite {
         self.along(Record { scope, session, what: What::Answered(answer.clone()) })
     }
 
-    fn rewrites(&self, scope: &str, keys: &[EntryKey]) -> Result<Vec<Rewrite>, StoreError> {
-        self.read(|connection| match number(connection, scope)? {
-            Some(scope) => epoch::rewrites(connection, scope, keys),
+    fn rewrites(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<Vec<Rewrite>, StoreError> {
+        self.read(|connection| match owner(connection, scope, session)? {
+            Some(owner) => epoch::rewrites(connection, owner, keys),
             None => Ok(Vec::new()),
         })
     }
 
-    fn epochs(&self, scope: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
         self.read(|connection| {
             let Some(ledger) = Ledger::find(connection, scope)? else {
                 return Ok(Epochs::default());
             };
-            epochs(connection, &ledger, keys)
+            let session = session::number(connection, ledger.scope, session)?;
+            epochs(connection, &ledger, session, keys)
         })
     }
 
     fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
-        let Onward { keys, chains, before, seen } = *history;
+        let Onward { session, keys, chains, before, seen } = *history;
         let (new, chains) = (&keys[before..], &chains[before..]);
         self.read(|connection| {
             let Some(ledger) = Ledger::find(connection, scope)? else {
@@ -63,15 +106,19 @@ impl Journal for Sqlite {
                 };
                 return Ok(Met { known: None, rewrites: Vec::new(), epochs: nothing });
             };
-            let scope = ledger.scope;
+            let session = session::number(connection, ledger.scope, session)?;
+            let owner = (ledger.scope, session.unwrap_or(shelf::NO_SESSION));
             let epochs = match seen {
                 Some(seen) if seen == ledger.seen as u64 => {
-                    News::Quiet(epoch::beginning_with(connection, scope, new)?)
+                    News::Quiet(epoch::beginning_with(connection, owner, new)?)
                 }
-                _ => News::Anew(epochs(connection, &ledger, keys)?),
+                _ => News::Anew(epochs(connection, &ledger, session, keys)?),
             };
-            let rewrites = epoch::rewrites(connection, scope, new)?;
-            Ok(Met { known: known(connection, scope, chains)?, rewrites, epochs })
+            if session.is_none() {
+                return Ok(Met { known: None, rewrites: Vec::new(), epochs });
+            }
+            let rewrites = epoch::rewrites(connection, owner, new)?;
+            Ok(Met { known: holder::deepest(connection, owner, chains)?, rewrites, epochs })
         })
     }
 
@@ -92,11 +139,11 @@ impl Journal for Sqlite {
     ) -> Result<Commit, StoreError> {
         batch::addressed(epoch)?;
         self.record(scope, |connection, ledger| {
-            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+            let (session, info) = session::named(connection, Some(ledger.scope), name)?;
             if ledger.seen as u64 != seen {
                 return Ok(Commit::Behind);
             }
-            epoch::add(connection, ledger, session, epoch)?;
+            epoch::add(connection, ledger, session, epoch, Some(info.head))?;
             shelf::keep(connection, ledger, session, departure)?;
             ledger.seen += 1;
             Ok(Commit::Done(ledger.seen as u64))
@@ -105,8 +152,8 @@ impl Journal for Sqlite {
 
     fn mark(&self, scope: &str, name: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
-            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
-            mark::add(connection, ledger, session, mark, at)
+            let (session, info) = session::named(connection, Some(ledger.scope), name)?;
+            mark::add(connection, ledger, (session, info.head), mark, at)
         })
     }
 
@@ -154,8 +201,8 @@ impl Journal for Sqlite {
 
     fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
-            let (session, _) = session::named(connection, Some(ledger.scope), name)?;
-            act::add(connection, ledger, session, acts)
+            let (session, info) = session::named(connection, Some(ledger.scope), name)?;
+            act::add(connection, ledger, session, info.head, acts)
         })
     }
 
@@ -178,28 +225,28 @@ pub(crate) fn number(connection: &Connection, scope: &str) -> rusqlite::Result<O
         .optional()
 }
 
-/// The deepest of these histories that is recorded, and the session that it is known by.
-fn known(
+/// The numbers of a scope and of a session in it.
+pub(crate) fn owner(
     connection: &Connection,
-    scope: i64,
-    chains: &[Chain],
-) -> Result<Option<(usize, String)>, Fail> {
-    let deepest = batch::deepest(chains, |chain| tree::find(connection, scope, chain))?;
-    let Some((index, node)) = deepest else { return Ok(None) };
-    let name = match session::ending_with(connection, scope, chains[index], node.session)? {
-        Some(name) => name,
-        None => session::name(connection, node.session)?,
-    };
-    Ok(Some((index, name)))
+    scope: &str,
+    session: &str,
+) -> rusqlite::Result<Option<tree::Owner>> {
+    let Some(scope) = number(connection, scope)? else { return Ok(None) };
+    Ok(session::number(connection, scope, session)?.map(|session| (scope, session)))
 }
 
-/// The epochs whose run begins with one of these entries, and the pins.
-fn epochs(connection: &Connection, ledger: &Ledger, keys: &[EntryKey]) -> Result<Epochs, Fail> {
-    Ok(Epochs {
-        recorded: epoch::beginning_with(connection, ledger.scope, keys)?,
-        pins: mark::pins(connection, ledger.scope)?,
-        seen: ledger.seen as u64,
-    })
+/// The epochs of a session whose run begins with one of these entries, and its pins.
+fn epochs(
+    connection: &Connection,
+    ledger: &Ledger,
+    session: Option<SessionId>,
+    keys: &[EntryKey],
+) -> Result<Epochs, Fail> {
+    let seen = ledger.seen as u64;
+    let Some(session) = session else { return Ok(Epochs { seen, ..Epochs::default() }) };
+    let owner = (ledger.scope, session);
+    let recorded = epoch::beginning_with(connection, owner, keys)?;
+    Ok(Epochs { recorded, pins: mark::pins(connection, owner)?, seen })
 }
 
 /// Records what came back.
@@ -221,14 +268,19 @@ pub(crate) fn append(
     batch: &Batch,
 ) -> Result<(), Fail> {
     let scope = ledger.scope;
-    let mut end = tree::end_of(connection, scope, batch.after)?;
-    batch::continues(batch, end.map(|node| node.place))?;
     let (session, known) = match session::find(connection, scope, name)? {
         Some(found) => found,
-        None => (session::begin(connection, ledger, name, batch)?, <_>::default()),
+        None => {
+            let beginning = batch::beginning(batch);
+            let session = session::begin(connection, ledger, name, &beginning, &batch.at)?;
+            (session, <_>::default())
+        }
     };
+    let owner = (scope, session);
+    let mut end = tree::end_of(connection, owner, batch.after)?;
+    batch::continues(batch, end.map(|node| node.place))?;
     for said in &batch.said {
-        end = Some(match tree::find(connection, scope, said.chain)? {
+        end = Some(match tree::find(connection, owner, said.chain)? {
             Some(node) => node,
             None => tree::add(connection, ledger, session, end, said)?,
         });

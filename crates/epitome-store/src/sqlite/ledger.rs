@@ -15,20 +15,26 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
     /// The columns that are summed, after the scope and in the order of [`Table::insert`].
     pub(crate) columns: &'static str,
+    /// How many of them a later version added: these are in [`Ledger::whole`] alone.
+    later: usize,
     /// The statement that adds a row, unless it is known; `?1` is the scope.
     insert: &'static str,
 }
 
-/// Declares a table: the columns that are summed, and those that are not (an address is summed in
-/// the place of the text that it is made of).
+/// Declares a table: the columns that are summed, those of them that a later version added, and
+/// those that are not summed (an address is in the place of the text that it is made of).
 macro_rules! table {
-    ($name:literal, $columns:literal, $values:literal $(, $more:literal)?) => {
+    (
+        $name:literal, $columns:literal, $values:literal
+        $(, later $later:literal ($count:literal))? $(, $more:literal)?
+    ) => {
         Table {
             name: $name,
-            columns: $columns,
+            columns: concat!($columns $(, ", ", $later)?),
+            later: 0 $(+ $count)?,
             insert: concat!(
-                "INSERT OR IGNORE INTO ", $name, " (scope, ", $columns, $(", ", $more,)?
-                ") VALUES (?1, ", $values, ")"
+                "INSERT OR IGNORE INTO ", $name, " (scope, ", $columns, $(", ", $later,)?
+                $(", ", $more,)? ") VALUES (?1, ", $values, ")"
             ),
         }
     };
@@ -43,28 +49,33 @@ pub(crate) const BRANCH: Table = table!("branch", "parent, start", "?2, ?3");
 pub(crate) const MESSAGE: Table = table!(
     "message",
     "chain, parent, branch, place, key, role, raw, text, tokens, at, session, indexed",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15",
+    later "shared" (1),
     "bytes"
 );
 pub(crate) const SESSION: Table = table!(
     "session",
     "name, title, format, model, started, last, head, messages, turns, came, sent, all_came, \
      all_sent, size, rent, trashed, used",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18"
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20",
+    later "label, opened" (2)
 );
 pub(crate) const REWRITE: Table = table!(
     "rewrite",
     "key, part, text, how, original, tool, came, sent",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10",
+    later "session" (1)
 );
 pub(crate) const EPOCH: Table = table!(
     "epoch",
     "epoch, parent, first, length, chain, plan, cause, number, came, sent, confidence, profile, \
      config, at, session, undone",
-    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19",
+    later "place" (1),
     "must_keep"
 );
-pub(crate) const MARK: Table = table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5");
+pub(crate) const MARK: Table =
+    table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5, ?6", later "place" (1));
 pub(crate) const SNAPSHOT: Table = table!(
     "snapshot",
     "snapshot, session, name, purpose, at, messages, checkpoints, came, sent, size, model, \
@@ -81,7 +92,7 @@ pub(crate) const ANSWER: Table = table!(
     "bytes"
 );
 
-pub(crate) const ACT: Table = table!("act", "session, act", "?2, ?3");
+pub(crate) const ACT: Table = table!("act", "session, act", "?2, ?3, ?4", later "place" (1));
 pub(crate) const LESSON: Table = table!("lesson", "about, lesson", "?2, ?3");
 
 /// All of them.
@@ -100,7 +111,10 @@ pub(crate) struct Ledger {
     /// Requests so far: the order in which sessions were used.
     pub(crate) used: i64,
     records: i64,
+    /// The sum of all records, without the columns that a later version added.
     sum: u128,
+    /// The sum of those records that have such columns, with them.
+    whole: u128,
 }
 
 impl Ledger {
@@ -111,13 +125,15 @@ impl Ledger {
         }
         connection.execute("INSERT INTO scope (name) VALUES (?1)", [name])?;
         let scope = connection.last_insert_rowid();
-        Ok(Self { scope, seen: 0, used: 0, records: 0, sum: 0 })
+        Ok(Self { scope, seen: 0, used: 0, records: 0, sum: 0, whole: 0 })
     }
 
     /// The ledger of a scope, if there is one.
     pub(crate) fn find(connection: &Connection, name: &str) -> rusqlite::Result<Option<Self>> {
         connection
-            .prepare_cached("SELECT id, seen, used, records, sum FROM scope WHERE name = ?1")?
+            .prepare_cached(
+                "SELECT id, seen, used, records, sum, whole FROM scope WHERE name = ?1",
+            )?
             .query_row([name], |row| {
                 let mut ledger = Self {
                     scope: row.get(0)?,
@@ -125,6 +141,7 @@ impl Ledger {
                     used: row.get(2)?,
                     records: row.get(3)?,
                     sum: u128::from_le_bytes(row.get(4)?),
+                    whole: u128::from_le_bytes(row.get(5)?),
                 };
                 ledger.sum = ledger.sum.wrapping_sub(ledger.own());
                 Ok(ledger)
@@ -134,7 +151,7 @@ impl Ledger {
 
     /// The ledger as the records say it is: `seen` and `used` are taken over.
     pub(crate) fn recounted(&self, connection: &Connection) -> rusqlite::Result<Self> {
-        let mut ledger = Self { records: 0, sum: 0, ..self.clone() };
+        let mut ledger = Self { records: 0, sum: 0, whole: 0, ..self.clone() };
         for table in TABLES {
             let sql = format!("SELECT {} FROM {} WHERE scope = ?1", table.columns, table.name);
             let mut statement = connection.prepare(&sql)?;
@@ -149,11 +166,13 @@ impl Ledger {
     /// Writes it down.
     pub(crate) fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
         let sum = self.sum.wrapping_add(self.own()).to_le_bytes();
+        let whole = self.whole.to_le_bytes();
         connection
             .prepare_cached(
-                "UPDATE scope SET seen = ?2, used = ?3, records = ?4, sum = ?5 WHERE id = ?1",
+                "UPDATE scope SET seen = ?2, used = ?3, records = ?4, sum = ?5, whole = ?6
+                 WHERE id = ?1",
             )?
-            .execute(params![self.scope, self.seen, self.used, self.records, sum])?;
+            .execute(params![self.scope, self.seen, self.used, self.records, sum, whole])?;
         Ok(())
     }
 
@@ -207,20 +226,36 @@ impl Ledger {
         Ok(())
     }
 
-    fn enter(&mut self, record: u128) {
+    fn enter(&mut self, record: Record) {
         self.records += 1;
-        self.sum = self.sum.wrapping_add(record);
+        self.sum = self.sum.wrapping_add(record.first);
+        self.whole = self.whole.wrapping_add(record.whole);
     }
 
-    fn strike(&mut self, record: u128) {
+    fn strike(&mut self, record: Record) {
         self.records -= 1;
-        self.sum = self.sum.wrapping_sub(record);
+        self.sum = self.sum.wrapping_sub(record.first);
+        self.whole = self.whole.wrapping_sub(record.whole);
     }
 
     /// The ledger's own numbers are guarded by its sum too.
     fn own(&self) -> u128 {
         let numbers = [self.scope, self.seen, self.used, self.records];
-        digest("scope", numbers.into_iter().map(ValueRef::Integer))
+        digest("scope", &numbers.map(ValueRef::Integer))
+    }
+}
+
+/// What a row adds to the sums of its scope.
+struct Record {
+    first: u128,
+    whole: u128,
+}
+
+impl Record {
+    fn of(table: &Table, values: &[ValueRef<'_>]) -> Self {
+        let first = &values[..values.len().saturating_sub(table.later)];
+        let whole = if table.later > 0 { digest(table.name, values) } else { 0 };
+        Self { first: digest(table.name, first), whole }
     }
 }
 
@@ -234,6 +269,18 @@ pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Sums the columns that a later version added, in every scope that has a ledger. Its other sum
+/// stays as it is, so what was lost before goes on being told.
+pub(crate) fn widen(connection: &Connection) -> rusqlite::Result<()> {
+    for name in scopes(connection)? {
+        if let Some(ledger) = Ledger::find(connection, &name)? {
+            let whole = ledger.recounted(connection)?.whole;
+            Ledger { whole, ..ledger }.save(connection)?;
+        }
+    }
+    Ok(())
+}
+
 /// The names of all scopes.
 pub(crate) fn scopes(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection
@@ -242,37 +289,38 @@ pub(crate) fn scopes(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-fn of_stored(connection: &Connection, table: &Table, row: i64) -> rusqlite::Result<u128> {
+fn of_stored(connection: &Connection, table: &Table, row: i64) -> rusqlite::Result<Record> {
     let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", table.columns, table.name);
     connection.prepare_cached(&sql)?.query_row([row], |row| of_row(table, row))
 }
 
-fn of_row(table: &Table, row: &Row<'_>) -> rusqlite::Result<u128> {
+fn of_row(table: &Table, row: &Row<'_>) -> rusqlite::Result<Record> {
     let columns = row.as_ref().column_count();
     let values: Vec<ValueRef<'_>> =
         (0..columns).map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
-    Ok(digest(table.name, values.into_iter()))
+    Ok(Record::of(table, &values))
 }
 
-fn of_values(table: &Table, values: &[&dyn ToSql]) -> rusqlite::Result<u128> {
+fn of_values(table: &Table, values: &[&dyn ToSql]) -> rusqlite::Result<Record> {
     let outputs: Vec<ToSqlOutput<'_>> =
         values.iter().map(|value| value.to_sql()).collect::<rusqlite::Result<_>>()?;
-    Ok(digest(
-        table.name,
-        outputs.iter().map(|output| match output {
+    let values: Vec<ValueRef<'_>> = outputs
+        .iter()
+        .map(|output| match output {
             ToSqlOutput::Borrowed(value) => *value,
             ToSqlOutput::Owned(value) => ValueRef::from(value),
             _ => ValueRef::from(&Value::Null),
-        }),
-    ))
+        })
+        .collect();
+    Ok(Record::of(table, &values))
 }
 
 /// The hash of one record.
-fn digest<'a>(table: &str, values: impl Iterator<Item = ValueRef<'a>>) -> u128 {
+fn digest(table: &str, values: &[ValueRef<'_>]) -> u128 {
     let mut written = Vec::with_capacity(256);
     written.extend_from_slice(table.as_bytes());
     for value in values {
-        let (tag, bytes): (u8, &[u8]) = match &value {
+        let (tag, bytes): (u8, &[u8]) = match value {
             ValueRef::Null => (0, &[]),
             ValueRef::Integer(number) => (1, &number.to_le_bytes()),
             ValueRef::Real(number) => (2, &number.to_bits().to_le_bytes()),

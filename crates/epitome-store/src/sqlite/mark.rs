@@ -3,30 +3,32 @@
 //! Invariant: marks are only added; whether an epoch is taken back stands beside it as well, and
 //! the marks can tell it anew. Called by [`super::journal`].
 
-use epitome_kernel::types::{EntryKey, EpochId, Mark};
+use epitome_kernel::types::{Chain, EntryKey, EpochId, Mark};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fail::Fail;
 use super::ledger::{EPOCH, Ledger, MARK};
 use super::session::SessionId;
+use super::tree::Owner;
 use crate::marks;
 
-/// Adds a mark.
+/// Adds a mark of a session that has come to this place.
 pub(crate) fn add(
     connection: &Connection,
     ledger: &mut Ledger,
-    session: SessionId,
+    (session, place): (SessionId, Chain),
     mark: &Mark,
     at: &str,
 ) -> Result<(), Fail> {
+    let owner = (ledger.scope, session);
     let (kind, target) = match *mark {
-        Mark::Undo(epoch) => ("undo", turn(connection, ledger, epoch, true)?.0),
-        Mark::Redo(epoch) => ("redo", turn(connection, ledger, epoch, false)?.0),
+        Mark::Undo(epoch) => ("undo", turn(connection, ledger, (epoch, session), true)?.0),
+        Mark::Redo(epoch) => ("redo", turn(connection, ledger, (epoch, session), false)?.0),
         Mark::Pin(key) => ("pin", key.0),
-        Mark::Unpin(key) if pins(connection, ledger.scope)?.contains(&key) => ("unpin", key.0),
+        Mark::Unpin(key) if pins(connection, owner)?.contains(&key) => ("unpin", key.0),
         Mark::Unpin(key) => return Err(marks::unpinned(key).into()),
     };
-    ledger.insert(connection, &MARK, params![kind, target, session, at], &[])?;
+    ledger.insert(connection, &MARK, params![kind, target, session, at, place.0], &[])?;
     ledger.seen += 1;
     Ok(())
 }
@@ -35,12 +37,14 @@ pub(crate) fn add(
 fn turn(
     connection: &Connection,
     ledger: &mut Ledger,
-    id: EpochId,
+    (id, session): (EpochId, SessionId),
     undone: bool,
 ) -> Result<EpochId, Fail> {
     let found: Option<(i64, bool)> = connection
-        .prepare_cached("SELECT id, undone FROM epoch WHERE scope = ?1 AND epoch = ?2")?
-        .query_row(params![ledger.scope, id.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached(
+            "SELECT id, undone FROM epoch WHERE scope = ?1 AND epoch = ?2 AND session = ?3",
+        )?
+        .query_row(params![ledger.scope, id.0, session], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match found {
         Some((row, before)) if before != undone => {
@@ -51,12 +55,16 @@ fn turn(
     Ok(id)
 }
 
-/// The entries that are pinned, in the order in which that was done.
-pub(crate) fn pins(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<EntryKey>> {
+/// The entries that a session pinned, in the order in which that was done.
+pub(crate) fn pins(
+    connection: &Connection,
+    (scope, session): Owner,
+) -> rusqlite::Result<Vec<EntryKey>> {
     let mut statement = connection.prepare_cached(
-        "SELECT kind, target FROM mark WHERE scope = ?1 AND kind IN ('pin', 'unpin') ORDER BY id",
+        "SELECT kind, target FROM mark
+         WHERE scope = ?1 AND kind IN ('pin', 'unpin') AND session = ?2 ORDER BY id",
     )?;
-    let mut rows = statement.query([scope])?;
+    let mut rows = statement.query([scope, session])?;
     let mut pins: Vec<EntryKey> = Vec::new();
     while let Some(row) = rows.next()? {
         let pinned = row.get_ref(0)?.as_str()? == "pin";

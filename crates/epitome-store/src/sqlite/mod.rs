@@ -14,6 +14,8 @@ mod erase;
 mod fail;
 mod file;
 mod fulltext;
+mod holder;
+mod inherit;
 mod journal;
 mod ledger;
 mod lesson;
@@ -33,7 +35,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, Store, StoreError};
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::copying::Copying;
@@ -42,7 +44,8 @@ use self::fail::{Fail, broken};
 use self::ledger::Ledger;
 use self::moment::Moment;
 use self::schema::{Refusal, Sync};
-use crate::passage::answer;
+use crate::near::{missed, near};
+use crate::passage::{answer, joined, pieces};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -260,5 +263,31 @@ impl Store for Sqlite {
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.read(|connection| search::candidates(connection, scope, query))?;
         Ok(answer(&kept, query, budget, counter))
+    }
+
+    fn search_in(
+        &self,
+        scopes: &[String],
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let all = self.read(|connection| {
+            let of = |scope: &String| search::candidates(connection, scope, query);
+            scopes.iter().map(of).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(answer(&joined(all), query, budget, counter))
+    }
+
+    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        self.read(|connection| {
+            let of = |scope: &String| search::candidates(connection, scope, query);
+            let kept = joined(scopes.iter().map(of).collect::<Result<Vec<_>, _>>()?);
+            let missed = missed(&pieces(&kept), query);
+            let of = |scope: &String| search::vicinity(connection, scope, &missed);
+            let vicinity = scopes.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+            let near_by = vicinity.iter().flatten().chain(&kept);
+            Ok(near(missed.clone(), near_by.map(|kept| kept.text.as_str())))
+        })
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn raw(
     Ok(())
 }
 
-/// Deletes an epoch; snapshots name it no longer.
+/// Deletes an epoch; snapshots name it no longer, where no other session has it.
 pub(crate) fn epoch(
     connection: &Connection,
     ledger: &mut Ledger,
@@ -91,7 +91,10 @@ pub(crate) fn epoch(
 ) -> rusqlite::Result<()> {
     ledger.delete(connection, &EPOCH, row)?;
     let naming: Vec<i64> = connection
-        .prepare_cached("SELECT id FROM snapshot WHERE scope = ?1 AND epoch = ?2")?
+        .prepare_cached(
+            "SELECT id FROM snapshot WHERE scope = ?1 AND epoch = ?2 AND NOT EXISTS
+                 (SELECT 1 FROM epoch WHERE scope = ?1 AND epoch = ?2)",
+        )?
         .query_map(params![ledger.scope, id.0], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for snapshot in naming {
@@ -130,7 +133,7 @@ pub(crate) fn epochs(
     let mut rows = statement.query([scope])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((row.get(0)?, row.get(18)?, epoch::recorded(connection, row)?.epoch));
+        found.push((row.get(0)?, row.get(19)?, epoch::recorded(connection, row)?.epoch));
     }
     Ok(found)
 }

@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4570_6974;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -247,10 +247,35 @@ const MIGRATIONS: [&str; 6] = [
         lesson TEXT NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX lesson_about ON lesson (scope, about);",
+    // Sessions share nothing. `label` is the id that a client gives its session, `opened` counts the
+    // first messages that nobody recorded the author of, and `place` is what the session had come to
+    // when something was done. What older versions recorded for all sessions of a scope at once stays
+    // so: messages that may be on the way of several (`shared`), and rewrites (session 0). The ledger
+    // sums these columns apart (`scope.whole`), so that its other sum is what it was.
+    "ALTER TABLE session ADD COLUMN label TEXT;
+    ALTER TABLE session ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+    UPDATE session SET opened =
+        coalesce((SELECT min(place) FROM answer WHERE answer.session = session.id), 0);
+    CREATE INDEX session_label ON session (scope, label) WHERE label IS NOT NULL;
+    ALTER TABLE scope ADD COLUMN whole BLOB NOT NULL DEFAULT x'00000000000000000000000000000000';
+    ALTER TABLE act ADD COLUMN place BLOB;
+    ALTER TABLE epoch ADD COLUMN place BLOB;
+    ALTER TABLE mark ADD COLUMN place BLOB;
+    ALTER TABLE message ADD COLUMN shared INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE rewrite ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX message_chain;
+    CREATE UNIQUE INDEX message_chain ON message (scope, chain, session);
+    DROP INDEX epoch_id;
+    CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch, session);
+    DROP INDEX rewrite_key;
+    CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part, session);",
 ];
 
 /// The version that gave scopes a ledger.
 const LEDGER: usize = 2;
+
+/// The version that added columns to what the ledger covers.
+const WHOLE: usize = 7;
 
 /// Whether a power cut may harm the file. The crash of a process never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -344,6 +369,8 @@ fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
     }
     if done < LEDGER {
         ledger::begin(&transaction)?;
+    } else if done < WHOLE {
+        ledger::widen(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;

@@ -4,7 +4,7 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{Chain, SessionInfo, Usage};
-use epitome_kernel::{Batch, StoreError};
+use epitome_kernel::{Batch, Beginning, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fail::Fail;
@@ -17,7 +17,8 @@ pub(crate) type SessionId = i64;
 /// Selects what [`info`] reads.
 const INFO: &str = "SELECT id, name, title, format, model, started, last, head, messages, turns, \
     came, sent, all_came, all_sent, size, trashed, \
-    (SELECT count(*) FROM epoch WHERE epoch.session = session.id AND NOT undone) FROM session";
+    (SELECT count(*) FROM epoch WHERE epoch.session = session.id AND NOT undone), label \
+    FROM session";
 
 /// What messages say anew of their session.
 const MESSAGES: &str =
@@ -46,6 +47,7 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
             limit: count(14)?,
             trashed: row.get(15)?,
             compressions: row.get(16)?,
+            label: row.get(17)?,
             // Summed up only where somebody looks: see `answer`.
             answers: 0,
             usage: Usage::default(),
@@ -62,6 +64,18 @@ pub(crate) fn find(
     connection
         .prepare_cached(&format!("{INFO} WHERE scope = ?1 AND name = ?2"))?
         .query_row(params![scope, name], info)
+        .optional()
+}
+
+/// The number of a session.
+pub(crate) fn number(
+    connection: &Connection,
+    scope: i64,
+    name: &str,
+) -> rusqlite::Result<Option<SessionId>> {
+    connection
+        .prepare_cached("SELECT id FROM session WHERE scope = ?1 AND name = ?2")?
+        .query_row(params![scope, name], |row| row.get(0))
         .optional()
 }
 
@@ -87,7 +101,7 @@ pub(crate) fn named(
     Err(StoreError::NoSession { name: name.to_owned(), nearest }.into())
 }
 
-/// Sessions, the one used last first.
+/// Sessions in which something was said, the one used last first.
 pub(crate) fn list(
     connection: &Connection,
     scope: i64,
@@ -98,7 +112,7 @@ pub(crate) fn list(
     let bound = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     connection
         .prepare_cached(&format!(
-            "{INFO} WHERE scope = ?1 AND (?2 OR NOT trashed)
+            "{INFO} WHERE scope = ?1 AND messages > 0 AND (?2 OR NOT trashed)
              ORDER BY used DESC, id DESC LIMIT ?4 OFFSET ?3"
         ))?
         .query_map(params![scope, trashed, bound(skip), bound(most)], info)?
@@ -112,34 +126,13 @@ pub(crate) fn name(connection: &Connection, id: SessionId) -> rusqlite::Result<S
         .query_row([id], |row| row.get(0))
 }
 
-/// The session whose newest message ends this history; `first` before the others.
-pub(crate) fn ending_with(
-    connection: &Connection,
-    scope: i64,
-    chain: Chain,
-    first: SessionId,
-) -> rusqlite::Result<Option<String>> {
-    let own: Option<String> = connection
-        .prepare_cached("SELECT name FROM session WHERE id = ?1 AND head = ?2")?
-        .query_row(params![first, chain.0], |row| row.get(0))
-        .optional()?;
-    if own.is_some() {
-        return Ok(own);
-    }
-    connection
-        .prepare_cached(
-            "SELECT name FROM session WHERE scope = ?1 AND head = ?2 ORDER BY used DESC LIMIT 1",
-        )?
-        .query_row(params![scope, chain.0], |row| row.get(0))
-        .optional()
-}
-
 /// Adds an empty session.
 pub(crate) fn begin(
     connection: &Connection,
     ledger: &mut Ledger,
     name: &str,
-    batch: &Batch,
+    beginning: &Beginning,
+    at: &str,
 ) -> rusqlite::Result<SessionId> {
     let none = Chain::default().0;
     ledger.insert(
@@ -150,8 +143,8 @@ pub(crate) fn begin(
             "",
             "",
             None::<String>,
-            batch.at,
-            batch.at,
+            at,
+            at,
             none,
             0,
             0,
@@ -162,7 +155,9 @@ pub(crate) fn begin(
             0,
             0.0,
             0,
-            0
+            0,
+            beginning.label,
+            beginning.opened
         ],
         &[],
     )?;

@@ -6,6 +6,7 @@
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{Blob, Departure};
 use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::fulltext;
@@ -91,7 +92,29 @@ pub(crate) fn text(connection: &Connection, scope: i64, id: ContentId) -> Result
     }
 }
 
-/// The originals whose ids begin so.
+/// The originals that only sessions in the trash hold.
+pub(crate) fn trashed(
+    connection: &Connection,
+    scope: i64,
+) -> rusqlite::Result<FxHashSet<ContentId>> {
+    let any: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM session WHERE scope = ?1 AND trashed)")?
+        .query_row([scope], |row| row.get(0))?;
+    if !any {
+        return Ok(FxHashSet::default());
+    }
+    connection
+        .prepare_cached(
+            "SELECT held.blob FROM held JOIN session ON session.id = held.session
+             WHERE held.scope = ?1 AND session.trashed
+             EXCEPT SELECT held.blob FROM held LEFT JOIN session ON session.id = held.session
+             WHERE held.scope = ?1 AND NOT coalesce(session.trashed, 0)",
+        )?
+        .query_map([scope], |row| row.get(0).map(ContentId))?
+        .collect()
+}
+
+/// The originals whose ids begin so, but for those that only sessions in the trash hold.
 pub(crate) fn originals(
     connection: &Connection,
     scope: &str,
@@ -101,7 +124,14 @@ pub(crate) fn originals(
     let found = connection
         .prepare_cached(
             "SELECT blob.id, source, text FROM blob JOIN scope ON scope.id = blob.scope
-             WHERE scope.name = ?1 AND blob.id BETWEEN ?2 AND ?3 AND source IS NOT NULL",
+             WHERE scope.name = ?1 AND blob.id BETWEEN ?2 AND ?3 AND source IS NOT NULL
+             AND (blob.scope, blob.id) NOT IN (
+                 SELECT held.scope, held.blob FROM held JOIN session ON session.id = held.session
+                 WHERE held.scope = scope.id AND held.blob BETWEEN ?2 AND ?3 AND session.trashed
+                 EXCEPT SELECT held.scope, held.blob FROM held
+                 LEFT JOIN session ON session.id = held.session
+                 WHERE held.scope = scope.id AND held.blob BETWEEN ?2 AND ?3
+                 AND NOT coalesce(session.trashed, 0))",
         )?
         .query_map(params![scope, range.start().0, range.end().0], |row| {
             Ok(Blob { id: ContentId(row.get(0)?), source: row.get(1)?, text: row.get(2)? })

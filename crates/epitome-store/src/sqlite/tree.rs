@@ -16,6 +16,9 @@ use super::session::SessionId;
 /// stand there, for a second place costs two more pages with every message.
 const SHORT: usize = 3_500;
 
+/// A session and its scope, by their numbers.
+pub(crate) type Owner = (i64, SessionId);
+
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Node {
@@ -25,25 +28,42 @@ pub(crate) struct Node {
     pub(crate) session: SessionId,
 }
 
-/// The message that a history ends with.
+/// The message of a session that a history ends with.
 pub(crate) fn find(
     connection: &Connection,
-    scope: i64,
+    (scope, session): Owner,
     chain: Chain,
 ) -> rusqlite::Result<Option<Node>> {
     connection
         .prepare_cached(
-            "SELECT id, branch, place, session FROM message WHERE scope = ?1 AND chain = ?2",
+            "SELECT id, branch, place, session FROM message
+             WHERE scope = ?1 AND chain = ?2 AND session = ?3",
         )?
-        .query_row(params![scope, chain.0], |row| {
-            Ok(Node {
-                id: row.get(0)?,
-                branch: row.get(1)?,
-                place: row.get(2)?,
-                session: row.get(3)?,
-            })
-        })
+        .query_row(params![scope, chain.0, session], node)
         .optional()
+}
+
+/// The same, or one that an older version recorded once for all sessions on whose way it is.
+pub(crate) fn on_way(
+    connection: &Connection,
+    (scope, session): Owner,
+    chain: Chain,
+) -> rusqlite::Result<Option<Node>> {
+    let own = find(connection, (scope, session), chain)?;
+    if own.is_some() {
+        return Ok(own);
+    }
+    connection
+        .prepare_cached(
+            "SELECT id, branch, place, session FROM message
+             WHERE scope = ?1 AND chain = ?2 AND shared = 1",
+        )?
+        .query_row(params![scope, chain.0], node)
+        .optional()
+}
+
+fn node(row: &Row<'_>) -> rusqlite::Result<Node> {
+    Ok(Node { id: row.get(0)?, branch: row.get(1)?, place: row.get(2)?, session: row.get(3)? })
 }
 
 /// The message that a history ends with; `None` for the empty history.
@@ -53,13 +73,13 @@ pub(crate) fn find(
 /// [`StoreError::Damaged`] for a history that is not recorded.
 pub(crate) fn end_of(
     connection: &Connection,
-    scope: i64,
+    owner: Owner,
     chain: Chain,
 ) -> Result<Option<Node>, Fail> {
     if chain == Chain::default() {
         return Ok(None);
     }
-    match find(connection, scope, chain)? {
+    match on_way(connection, owner, chain)? {
         Some(node) => Ok(Some(node)),
         None => {
             Err(StoreError::Damaged { what: format!("the history {chain} is not recorded") }.into())
@@ -103,7 +123,7 @@ pub(crate) fn add(
         &MESSAGE,
         params![
             chain, above, branch, said.place, key, role, raw, text, tokens, said.at, session,
-            indexed
+            indexed, false
         ],
         params![short],
     )?;
@@ -157,15 +177,15 @@ pub(crate) fn way(
     }
 }
 
-/// The messages on the way to `head`: at most `most` from the place `from` on.
+/// The messages of a session on the way to `head`: at most `most` from the place `from` on.
 pub(crate) fn history(
     connection: &Connection,
-    scope: i64,
+    owner: Owner,
     head: Chain,
     from: u32,
     most: usize,
 ) -> Result<Vec<Said>, Fail> {
-    let Some(node) = end_of(connection, scope, head)? else { return Ok(Vec::new()) };
+    let Some(node) = end_of(connection, owner, head)? else { return Ok(Vec::new()) };
     if most == 0 || from > node.place {
         return Ok(Vec::new());
     }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
 use super::ledger::{self, Ledger};
-use super::{Sqlite, act, epoch, fulltext, schema, tree};
+use super::{Sqlite, act, epoch, file, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or export what can be read into a new store";
@@ -38,6 +38,7 @@ impl Sqlite {
             let transaction = connection.transaction_with_behavior(behavior)?;
             let mut check = Check { connection: &transaction, repair, findings: Vec::new() };
             check.file();
+            check.attempt("the file", |check| check.end(&self.path));
             check.attempt("the tables", Check::schema);
             check.attempt("the file", Check::torn);
             let scopes = check.attempt("the scopes", |check| Ok(ledger::scopes(check.connection)?));
@@ -148,6 +149,19 @@ impl<'a> Check<'a> {
         for line in found.into_iter().flatten().filter(|line| line != "ok") {
             self.lost(format!("the file: {line}"));
         }
+    }
+
+    /// The file ends with a whole page, as whoever writes it leaves it. The database takes what is
+    /// missing of one for empty.
+    fn end(&mut self, path: &Path) -> Result<(), Fail> {
+        let size = |row: &Row<'_>| row.get::<_, u32>(0);
+        let page = u64::from(self.connection.pragma_query_value(None, "page_size", size)?);
+        let length = file::length(path).unwrap_or_default();
+        if !length.is_multiple_of(page) {
+            let left = length % page;
+            self.lost(format!("the file: {left} of the {page} bytes of its last page are left"));
+        }
+        Ok(())
     }
 
     /// How far a table of a file can be read that does not open any more.
@@ -308,7 +322,7 @@ impl<'a> Check<'a> {
         self.rows(sql, scope, |check, row| {
             let (id, name): (i64, String) = (row.get(0)?, row.get(1)?);
             let (head, messages) = (Chain(row.get(2)?), row.get::<_, u32>(3)?);
-            let end = tree::find(check.connection, scope, head)?;
+            let end = tree::on_way(check.connection, (scope, id), head)?;
             if end.is_none() && head != Chain::default() {
                 check.lost(format!("the newest message of the session `{name}` is missing"));
                 return Ok(());
@@ -366,14 +380,15 @@ impl<'a> Check<'a> {
 
     /// Every epoch is what its id says, and taken back if its marks say so.
     fn epochs(&mut self, scope: i64) -> Result<(), Fail> {
-        let mut marked: FxHashMap<[u8; 16], bool> = FxHashMap::default();
-        let marks = "SELECT target, kind = 'undo' FROM mark
+        // Marks that an older version made, of whatever session, are those of the epoch.
+        let mut marked: FxHashMap<([u8; 16], Option<i64>), bool> = FxHashMap::default();
+        let marks = "SELECT target, iif(place IS NULL, NULL, session), kind = 'undo' FROM mark
             WHERE scope = ?1 AND kind IN ('undo', 'redo') ORDER BY id";
         self.rows(marks, scope, |_, row| {
-            marked.insert(row.get(0)?, row.get(1)?);
+            marked.insert((row.get(0)?, row.get(1)?), row.get(2)?);
             Ok(())
         })?;
-        let sql = format!("{} FROM epoch WHERE scope = ?1", epoch::COLUMNS);
+        let sql = format!("{}, session FROM epoch WHERE scope = ?1", epoch::COLUMNS);
         self.rows(&sql, scope, |check, row| {
             let row_id: i64 = row.get(0)?;
             let Recorded { epoch, undone } = match epoch::recorded(check.connection, row) {
@@ -387,7 +402,9 @@ impl<'a> Check<'a> {
             if epoch.hash() != epoch.id {
                 check.lost(format!("the epoch {} is not what its id says", epoch.id));
             }
-            let said = marked.get(&epoch.id.0).copied().unwrap_or_default();
+            let own = marked.get(&(epoch.id.0, Some(row.get(19)?)));
+            let said = own.or_else(|| marked.get(&(epoch.id.0, None)));
+            let said = said.copied().unwrap_or_default();
             if said == undone {
                 return Ok(());
             }

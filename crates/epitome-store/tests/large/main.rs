@@ -105,7 +105,7 @@ fn ask(path: &Path, sessions: u32, head: Chain, log: u64) {
     assert_eq!((listed[0].head, listed[0].messages), (head, SESSION));
     let named = check("session", LITTLE, || store.session(SCOPE, "session 0").unwrap());
     assert_eq!(named.messages, SESSION);
-    let history = || store.history(SCOPE, head, 8, 2).unwrap();
+    let history = || store.history(SCOPE, &listed[0].name, head, 8, 2).unwrap();
     let page = check("a page of two messages", LITTLE, history);
     let lengths: Vec<usize> = page.iter().flat_map(|said| &said.bytes).map(Vec::len).collect();
     assert!(lengths.len() == 2 && lengths[0] > LONG && lengths[1] < LONG, "{lengths:?}");

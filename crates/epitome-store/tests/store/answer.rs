@@ -39,7 +39,7 @@ fn the_newest_answer_stands_behind_the_newest_message() {
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "c")));
         // It is no message: the history ends where it did, and no prompt is another one by it.
         assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
-        assert_eq!(store.known(SCOPE, &chains(&["a", "c"])).unwrap(), Some((0, "one".into())));
+        assert_eq!(store.known(SCOPE, "one", &chains(&["a", "c"])).unwrap(), Some(0));
         assert_eq!(store.seen(SCOPE).unwrap(), 0);
         say(store, "one", &["a"], &["c", "d"]);
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
@@ -92,12 +92,12 @@ fn the_search_learns_answers_that_nobody_sent_back() {
         say(store, "one", &["a"], &["taken up"]);
         let expected = [&["a"][..], &["a", "taken up"], &["a", "left behind"]].map(chain);
         assert_eq!(open(store), expected);
-        store.index(SCOPE, &expected[2..], &departure(&["left behind"])).unwrap();
+        store.index(SCOPE, "one", &expected[2..], &departure(&["left behind"])).unwrap();
         assert_eq!(open(store), expected[..2]);
         let found = store.search(SCOPE, "behind", 100, &Chars).unwrap();
         assert_eq!(found[0].text, "left behind");
         // An answer that was sent back is learned as the message that it became.
-        store.index(SCOPE, &expected[..2], &departure(&["a", "taken up"])).unwrap();
+        store.index(SCOPE, "one", &expected[..2], &departure(&["a", "taken up"])).unwrap();
         assert_eq!(open(store), []);
         store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
         assert_eq!(open(store), []);
@@ -112,7 +112,7 @@ fn an_answer_goes_with_the_message_that_it_became() {
         store.answered(SCOPE, "one", &answer(&["a", "hunter2"], "on")).unwrap();
         let chains = [chain(&["a", "hunter2 in other bytes"]), chain(&["a", "hunter2", "on"])];
         let texts = departure(&["hunter2 in other bytes", "on"]);
-        store.index(SCOPE, &chains, &texts).unwrap();
+        store.index(SCOPE, "one", &chains, &texts).unwrap();
         store.erase(SCOPE, key("hunter2")).unwrap();
         store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
         let left = store.answer(SCOPE, "one").unwrap().unwrap();
@@ -128,7 +128,7 @@ fn an_answer_that_is_no_message_can_be_erased_too() {
     each_store(|store| {
         say(store, "one", &[], &["a"]);
         store.answered(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
-        store.index(SCOPE, &[chain(&["a", "secret"])], &departure(&["secret"])).unwrap();
+        store.index(SCOPE, "one", &[chain(&["a", "secret"])], &departure(&["secret"])).unwrap();
         assert_eq!(store.erase(SCOPE, key("secret")).unwrap(), 0);
         assert_eq!(original(store, "secret"), None);
         assert_eq!(store.answer(SCOPE, "one").unwrap().unwrap().bytes, None);
@@ -136,7 +136,10 @@ fn an_answer_that_is_no_message_can_be_erased_too() {
         store.answered(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap().unwrap().bytes, None);
         say(store, "one", &["a"], &["secret"]);
-        assert_eq!(store.history(SCOPE, chain(&["a", "secret"]), 1, 1).unwrap()[0].bytes, None);
+        assert_eq!(
+            store.history(SCOPE, "one", chain(&["a", "secret"]), 1, 1).unwrap()[0].bytes,
+            None
+        );
         assert_eq!(open(store), [chain(&["a"])]);
     });
 }
@@ -149,8 +152,8 @@ fn answers_go_with_their_session() {
         store.answered(SCOPE, "one", &answer(&["a"], "mine")).unwrap();
         store.answered(SCOPE, "two", &answer(&["a"], "yours")).unwrap();
         let chains = ["mine", "yours"].map(|text| chain(&["a", text]));
-        for (chain, text) in chains.iter().zip(["mine", "yours"]) {
-            store.index(SCOPE, &[*chain], &departure(&[text])).unwrap();
+        for ((chain, text), session) in chains.iter().zip(["mine", "yours"]).zip(["one", "two"]) {
+            store.index(SCOPE, session, &[*chain], &departure(&[text])).unwrap();
         }
         store.delete(SCOPE, "one").unwrap();
         assert_eq!(
@@ -160,6 +163,6 @@ fn answers_go_with_their_session() {
         assert_eq!(store.session(SCOPE, "two").unwrap().answers, 1);
         say(store, "one", &[], &["b"]);
         assert_eq!(store.session(SCOPE, "one").unwrap().answers, 0);
-        store.index(SCOPE, &[chain(&["a", "mine"])], &Departure::default()).unwrap();
+        store.index(SCOPE, "one", &[chain(&["a", "mine"])], &Departure::default()).unwrap();
     });
 }

@@ -39,7 +39,7 @@ fn filled() -> (TempDir, PathBuf) {
     store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
     store.mark(SCOPE, "one", &Mark::Pin(key(HISTORY[0])), "now").unwrap();
     store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &HISTORY), 5).unwrap();
-    store.index(SCOPE, &chains(&HISTORY[..2]), &departure(&HISTORY[..2])).unwrap();
+    store.index(SCOPE, "one", &chains(&HISTORY[..2]), &departure(&HISTORY[..2])).unwrap();
     store.erase(SCOPE, key("another way")).unwrap();
     store.trash(SCOPE, "two", true).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
@@ -57,14 +57,14 @@ fn filled() -> (TempDir, PathBuf) {
 fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
     let mut texts = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)?),
-        format!("{:?}", store.history(SCOPE, chain(&HISTORY), 0, 99)?),
+        format!("{:?}", store.history(SCOPE, "one", chain(&HISTORY), 0, 99)?),
         format!(
             "{:?}",
-            store.history(SCOPE, chain(&["alpha one", "beta two", "another way"]), 0, 99)?
+            store.history(SCOPE, "two", chain(&["alpha one", "beta two", "another way"]), 0, 99)?
         ),
-        format!("{:?}", store.known(SCOPE, &chains(&HISTORY))?),
-        format!("{:?}", store.rewrites(SCOPE, &keys(&HISTORY))?),
-        format!("{:?}", store.epochs(SCOPE, &keys(&HISTORY))?),
+        format!("{:?}", store.known(SCOPE, "one", &chains(&HISTORY))?),
+        format!("{:?}", store.rewrites(SCOPE, "one", &keys(&HISTORY))?),
+        format!("{:?}", store.epochs(SCOPE, "one", &keys(&HISTORY))?),
         format!("{:?}", store.epochs_of(SCOPE, "one")?),
         format!("{:?}", store.snapshots(SCOPE, None)?),
         format!("{:?}", store.unindexed(SCOPE, 99)?),
@@ -222,6 +222,14 @@ fn losses_are_named() {
         ("UPDATE epoch SET must_keep = replace(must_keep, '3', '4')", "is not what its id says"),
         ("UPDATE passage SET start = 3", "does not stand in its original"),
         ("UPDATE rewrite SET text = zeroblob(16)", "is sent as is missing"),
+        ("UPDATE session SET label = 'x'", "the records are not those that were written"),
+        ("UPDATE session SET opened = 9", "the records are not those that were written"),
+        ("UPDATE rewrite SET session = 2", "the records are not those that were written"),
+        ("UPDATE message SET shared = 1", "the records are not those that were written"),
+        ("UPDATE act SET place = zeroblob(16)", "the records are not those that were written"),
+        ("UPDATE epoch SET place = zeroblob(16)", "the records are not those that were written"),
+        ("UPDATE mark SET place = NULL", "the records are not those that were written"),
+        ("UPDATE scope SET whole = zeroblob(16)", "the records are not those that were written"),
         ("DROP INDEX message_place", "the tables are not as"),
     ] {
         check_found(sql, what, false);
@@ -232,7 +240,7 @@ fn losses_are_named() {
 fn what_can_be_derived_is_mended() {
     for (sql, what) in [
         ("UPDATE session SET messages = 99 WHERE name = 'one'", "counts 99 messages, not 5"),
-        ("UPDATE scope SET indexed = 99", "3 messages are not offered to the index"),
+        ("UPDATE scope SET indexed = 99", "5 messages are not offered to the index"),
         ("UPDATE epoch SET undone = 0", "is not marked as it stands"),
         ("DELETE FROM passage_terms WHERE rowid = 1", "full-text index"),
         ("INSERT INTO passage_terms (rowid, terms) VALUES (999, '1xghost')", "full-text index"),

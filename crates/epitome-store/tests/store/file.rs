@@ -91,7 +91,7 @@ fn a_newer_store_is_refused_untouched() {
     let before = std::fs::read(&path).unwrap();
     for open in [Sqlite::open, Sqlite::open_existing] {
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 999, known: 6 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 7 }), "{error}");
     }
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -137,13 +137,14 @@ fn a_failing_keep_leaves_nothing() {
         .departure();
     let error = store.keep("a", &departure).unwrap_err();
     assert!(error.to_string().contains("cannot be written: disk full"), "{error}");
-    assert_eq!(found(&store, "novelty"), ["kept before"]);
+    assert_eq!(found(&store, "novelty"), [""; 0]);
+    assert_eq!(found(&store, "kept"), ["kept before"]);
     let id = departure.blobs[0].id.to_string();
     assert!(matches!(store.original("a", &id), Err(StoreError::Unknown { .. })));
     // Nothing of it hinders a second attempt.
     raw.execute_batch("DROP TRIGGER full").unwrap();
     store.keep("a", &departure).unwrap();
-    assert_eq!(found(&store, "novelty").len(), 4);
+    assert_eq!(found(&store, "novelty").len(), 3);
 }
 
 #[test]
@@ -205,7 +206,27 @@ fn take_back(path: &Path, version: u32) {
             raw.execute_batch(&format!("DROP TABLE {table}")).unwrap();
         }
     };
-    drop_tables(&["lesson"]);
+    raw.execute_batch(
+        "DROP INDEX session_label;
+        DROP INDEX message_chain;
+        CREATE UNIQUE INDEX message_chain ON message (scope, chain);
+        DROP INDEX epoch_id;
+        CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch);
+        DROP INDEX rewrite_key;
+        CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part);
+        ALTER TABLE session DROP COLUMN label;
+        ALTER TABLE session DROP COLUMN opened;
+        ALTER TABLE scope DROP COLUMN whole;
+        ALTER TABLE act DROP COLUMN place;
+        ALTER TABLE epoch DROP COLUMN place;
+        ALTER TABLE mark DROP COLUMN place;
+        ALTER TABLE message DROP COLUMN shared;
+        ALTER TABLE rewrite DROP COLUMN session;",
+    )
+    .unwrap();
+    if version < 6 {
+        drop_tables(&["lesson"]);
+    }
     if version < 5 {
         drop_tables(&["act"]);
         raw.execute_batch("ALTER TABLE epoch DROP COLUMN must_keep").unwrap();
@@ -231,7 +252,7 @@ fn take_back(path: &Path, version: u32) {
 
 #[test]
 fn an_older_store_becomes_a_journal() {
-    for version in [1, 2, 3, 4, 5] {
+    for version in [1, 2, 3, 4, 5, 6] {
         let (_folder, path) = place();
         let store = Sqlite::open(&path).unwrap();
         store.keep("a", &one("the lighthouse")).unwrap();
@@ -257,6 +278,27 @@ fn an_older_journal_keeps_all_that_it_holds() {
     }
 }
 
+#[test]
+fn what_an_older_journal_recorded_once_for_two_sessions_is_read_by_both() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    say(&store, "one", &[], &["a", "b", "c"]);
+    say(&store, "two", &[], &["a", "b"]);
+    drop(store);
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch("DELETE FROM message WHERE session = 2").unwrap();
+    drop(raw);
+    take_back(&path, 6);
+    let store = Sqlite::open_existing(&path).unwrap();
+    let said = || store.history(SCOPE, "two", chain(&["a", "b"]), 0, 9).unwrap();
+    assert_eq!(said(), batch(&[], &["a", "b"]).said);
+    store.append(SCOPE, "two", &batch(&["a", "b"], &["x"])).unwrap();
+    let all = store.history(SCOPE, "two", chain(&["a", "b", "x"]), 0, 9).unwrap();
+    assert_eq!(all, batch(&[], &["a", "b", "x"]).said);
+    store.delete(SCOPE, "one").unwrap();
+    assert_eq!(said(), batch(&[], &["a", "b"]).said);
+}
+
 #[track_caller]
 fn check_kept(version: u32) {
     let (_folder, path) = place();
@@ -274,7 +316,7 @@ fn check_kept(version: u32) {
     assert_eq!(store.verify(false).unwrap(), []);
     assert_eq!(store.session(SCOPE, "one").unwrap(), before);
     assert_eq!(
-        store.history(SCOPE, chain(&["a", "b"]), 0, 9).unwrap(),
+        store.history(SCOPE, "one", chain(&["a", "b"]), 0, 9).unwrap(),
         batch(&[], &["a", "b"]).said
     );
     assert_eq!(store.epochs_of(SCOPE, "one").unwrap()[0].epoch, old);
@@ -326,7 +368,7 @@ fn a_failing_request_leaves_nothing() {
     assert!(error.to_string().contains("cannot be written: disk full"), "{error}");
     raw.execute_batch("DROP TRIGGER full").unwrap();
     assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
-    assert!(store.history(SCOPE, chain(&["a", "b"]), 0, 9).is_err());
+    assert!(store.history(SCOPE, "one", chain(&["a", "b"]), 0, 9).is_err());
     say(&store, "one", &["a"], &["b", "c"]);
     assert_eq!(store.verify(false).unwrap(), []);
 }
@@ -340,7 +382,7 @@ fn an_erasure_that_another_process_holds_up_says_so() {
     reader.execute_batch("BEGIN; SELECT count(*) FROM message").unwrap();
     let error = store.erase(SCOPE, key("a")).unwrap_err();
     assert!(error.to_string().contains("cannot be cleared of old pages"), "{error}");
-    assert_eq!(store.history(SCOPE, chain(&["a"]), 0, 9).unwrap()[0].bytes, None);
+    assert_eq!(store.history(SCOPE, "one", chain(&["a"]), 0, 9).unwrap()[0].bytes, None);
     reader.execute_batch("COMMIT").unwrap();
     store.erase(SCOPE, key("a")).unwrap();
 }

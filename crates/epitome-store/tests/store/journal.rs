@@ -8,15 +8,13 @@ use crate::common::each_archive;
 use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say};
 
 #[track_caller]
-fn check_known(store: &dyn Archive, texts: &[&str], expected: Option<(usize, &str)>) {
-    let found = store.known(SCOPE, &chains(texts)).unwrap();
-    let found = found.as_ref().map(|(index, session)| (*index, session.as_str()));
-    assert_eq!(found, expected, "{texts:?}");
+fn check_known(store: &dyn Archive, session: &str, texts: &[&str], expected: Option<usize>) {
+    assert_eq!(store.known(SCOPE, session, &chains(texts)).unwrap(), expected, "{texts:?}");
 }
 
 #[track_caller]
-fn check_history(store: &dyn Archive, texts: &[&str]) {
-    let found = store.history(SCOPE, chain(texts), 0, usize::MAX).unwrap();
+fn check_history(store: &dyn Archive, session: &str, texts: &[&str]) {
+    let found = store.history(SCOPE, session, chain(texts), 0, usize::MAX).unwrap();
     assert_eq!(found, batch(&[], texts).said);
 }
 
@@ -25,39 +23,41 @@ fn a_history_comes_back_as_it_was_said() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b", "c"]);
         say(store, "one", &["a", "b", "c"], &["d"]);
-        check_history(store, &["a", "b", "c", "d"]);
-        check_history(store, &["a", "b"]);
-        let page = store.history(SCOPE, chain(&["a", "b", "c", "d"]), 1, 2).unwrap();
+        check_history(store, "one", &["a", "b", "c", "d"]);
+        check_history(store, "one", &["a", "b"]);
+        let page = store.history(SCOPE, "one", chain(&["a", "b", "c", "d"]), 1, 2).unwrap();
         assert_eq!(page, batch(&["a"], &["b", "c"]).said);
-        assert_eq!(store.history(SCOPE, chain(&["a", "b"]), 2, 9).unwrap(), []);
-        assert_eq!(store.history(SCOPE, Chain::default(), 0, 9).unwrap(), []);
-        let error = store.history(SCOPE, chain(&["x"]), 0, 9).unwrap_err();
+        assert_eq!(store.history(SCOPE, "one", chain(&["a", "b"]), 2, 9).unwrap(), []);
+        assert_eq!(store.history(SCOPE, "one", Chain::default(), 0, 9).unwrap(), []);
+        let error = store.history(SCOPE, "one", chain(&["x"]), 0, 9).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
-        let error = store.history("elsewhere", chain(&["a"]), 0, 9).unwrap_err();
-        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        say(store, "two", &[], &["x"]);
+        let error = store.history(SCOPE, "one", chain(&["x"]), 0, 9).unwrap_err();
+        assert!(error.to_string().contains("is not recorded"), "{error}");
+        let error = store.history("elsewhere", "one", chain(&["a"]), 0, 9).unwrap_err();
+        assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
     });
 }
 
 #[test]
-fn the_deepest_known_history_is_found_with_its_session() {
+fn the_deepest_history_that_a_session_holds_is_found() {
     each_archive(|store| {
-        check_known(store, &["a"], None);
+        check_known(store, "one", &["a"], None);
         say(store, "one", &[], &["a", "b", "c"]);
-        check_known(store, &["a", "b", "c", "d"], Some((2, "one")));
-        check_known(store, &["a", "x"], Some((0, "one")));
-        check_known(store, &["x", "b"], None);
-        // A session that shares an opening, and the one whose newest message it is.
-        say(store, "two", &["a", "b"], &["e"]);
-        check_known(store, &["a", "b", "e"], Some((2, "two")));
-        check_known(store, &["a", "b", "f"], Some((1, "one")));
-        say(store, "three", &["a", "b"], &[]);
-        check_known(store, &["a", "b", "f"], Some((1, "three")));
-        assert_eq!(store.known("elsewhere", &chains(&["a"])).unwrap(), None);
-        assert_eq!(store.known(SCOPE, &[]).unwrap(), None);
-        assert_eq!(store.known(SCOPE, &[Chain::default()]).unwrap(), None);
+        check_known(store, "one", &["a", "b", "c", "d"], Some(2));
+        check_known(store, "one", &["a", "x"], Some(0));
+        check_known(store, "one", &["x", "b"], None);
+        // What another session says is nothing of this one.
+        say(store, "two", &[], &["a", "b", "e"]);
+        check_known(store, "two", &["a", "b", "e"], Some(2));
+        check_known(store, "one", &["a", "b", "e"], Some(1));
+        check_known(store, "two", &["a", "b", "c"], Some(1));
+        assert_eq!(store.known("elsewhere", "one", &chains(&["a"])).unwrap(), None);
+        check_known(store, "one", &[], None);
+        assert_eq!(store.known(SCOPE, "one", &[Chain::default()]).unwrap(), None);
         let mut with_empty = chains(&["a", "b", "g", "h", "i", "j", "k", "l"]);
         with_empty.insert(0, Chain::default());
-        assert_eq!(store.known(SCOPE, &with_empty).unwrap(), Some((2, "three".into())));
+        assert_eq!(store.known(SCOPE, "two", &with_empty).unwrap(), Some(2));
     });
 }
 
@@ -68,16 +68,18 @@ fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
         let now = store.seen(SCOPE).unwrap();
         for before in 0..=texts.len() {
             for seen in [None, Some(now), Some(now + 1)] {
-                let (new, epochs) = (&keys[before..], |of| store.epochs(SCOPE, of).unwrap());
+                let session = "one";
+                let epochs = |of| store.epochs(SCOPE, session, of).unwrap();
+                let new = &keys[before..];
                 let expected = Met {
-                    known: store.known(SCOPE, &chains[before..]).unwrap(),
-                    rewrites: store.rewrites(SCOPE, new).unwrap(),
+                    known: store.known(SCOPE, session, &chains[before..]).unwrap(),
+                    rewrites: store.rewrites(SCOPE, session, new).unwrap(),
                     epochs: match seen == Some(now) {
                         true => News::Quiet(epochs(new).recorded),
                         false => News::Anew(epochs(&keys)),
                     },
                 };
-                let history = Onward { keys: &keys, chains: &chains, before, seen };
+                let history = Onward { session, keys: &keys, chains: &chains, before, seen };
                 assert_eq!(store.meet(SCOPE, &history).unwrap(), expected, "{history:?}");
             }
         }
@@ -89,10 +91,10 @@ fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
         check(store, &history);
         let made =
             Batch { rewrites: vec![rewrite("d", "less")], ..batch(&["a", "b", "c"], &["d"]) };
-        store.append(SCOPE, "two", &made).unwrap();
+        store.append(SCOPE, "one", &made).unwrap();
         check(store, &history);
         let (epoch, left) = (epoch(&["b", "c"], "sum"), departure(&["b", "c"]));
-        store.commit(SCOPE, "two", &epoch, &left, 0).unwrap();
+        store.commit(SCOPE, "one", &epoch, &left, 0).unwrap();
         store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
         check(store, &history);
         store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
@@ -105,17 +107,17 @@ fn branches_share_what_they_have_in_common() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b", "c", "d"]);
         say(store, "one", &["a", "b"], &["x", "y"]);
+        say(store, "one", &["a", "b", "c"], &["d", "e"]);
         say(store, "one", &["a", "b", "x"], &["z"]);
-        say(store, "two", &["a", "b", "c"], &["d", "e"]);
         for texts in [
             &["a", "b", "c", "d", "e"][..],
             &["a", "b", "x", "y"],
             &["a", "b", "x", "z"],
             &["a", "b", "c", "d"],
         ] {
-            check_history(store, texts);
+            check_history(store, "one", texts);
         }
-        let page = store.history(SCOPE, chain(&["a", "b", "x", "z"]), 1, 2).unwrap();
+        let page = store.history(SCOPE, "one", chain(&["a", "b", "x", "z"]), 1, 2).unwrap();
         assert_eq!(page, batch(&["a"], &["b", "x"]).said);
         let session = store.session(SCOPE, "one").unwrap();
         assert_eq!((session.messages, session.head), (4, chain(&["a", "b", "x", "z"])));
@@ -129,7 +131,7 @@ fn known_messages_are_passed_over() {
         let mut again = batch(&[], &["a", "b", "c"]);
         again.said[0].bytes = Some(b"other bytes of the same message".to_vec());
         store.append(SCOPE, "one", &again).unwrap();
-        check_history(store, &["a", "b", "c"]);
+        check_history(store, "one", &["a", "b", "c"]);
     });
 }
 
@@ -152,7 +154,7 @@ fn what_does_not_follow_is_refused_whole() {
         }
         assert_eq!(store.session(SCOPE, "one").unwrap(), before);
         assert_eq!(store.sessions(SCOPE, 0, 9, true).unwrap().len(), 1);
-        check_known(store, &["a", "b"], Some((0, "one")));
+        check_known(store, "one", &["a", "b"], Some(0));
     });
 }
 
@@ -202,7 +204,7 @@ fn messages_without_a_request_change_none_of_its_sums() {
         let (head, messages, last) = (info.head, info.messages, info.last.clone());
         assert_eq!(info, epitome_kernel::types::SessionInfo { head, messages, last, ..asked });
         assert_eq!(store.rent(SCOPE, "one").unwrap(), 0.5);
-        check_history(store, &["a", "b", "c"]);
+        check_history(store, "one", &["a", "b", "c"]);
         assert_eq!(store.verify(false).unwrap(), []);
     });
 }
@@ -217,9 +219,9 @@ fn a_rewrite_is_recorded_once() {
         let mut second = batch(&["long", "other"], &["c"]);
         second.rewrites = vec![rewrite("long", "something else")];
         store.append(SCOPE, "one", &second).unwrap();
-        let found = store.rewrites(SCOPE, &keys(&["c", "other", "long", "other"])).unwrap();
+        let found = store.rewrites(SCOPE, "one", &keys(&["c", "other", "long", "other"])).unwrap();
         assert_eq!(found, [rewrite("other", "see here"), rewrite("long", "see there")]);
-        assert_eq!(store.rewrites("elsewhere", &keys(&["long"])).unwrap(), []);
+        assert_eq!(store.rewrites("elsewhere", "one", &keys(&["long"])).unwrap(), []);
     });
 }
 
@@ -234,12 +236,12 @@ fn an_epoch_comes_back_as_it_was_committed() {
         assert_eq!(late, Commit::Behind);
         assert_eq!(store.epochs_of(SCOPE, "one").unwrap().len(), 1);
         store.commit(SCOPE, "one", &second, &Departure::default(), 1).unwrap();
-        let found = store.epochs(SCOPE, &keys(&["c", "b", "a", "b"])).unwrap();
+        let found = store.epochs(SCOPE, "one", &keys(&["c", "b", "a", "b"])).unwrap();
         let epochs: Vec<_> = found.recorded.iter().map(|recorded| &recorded.epoch).collect();
         assert_eq!((epochs, found.seen), (vec![&first, &second], 2));
-        let found = store.epochs(SCOPE, &keys(&["a", "c"])).unwrap();
+        let found = store.epochs(SCOPE, "one", &keys(&["a", "c"])).unwrap();
         assert_eq!(found.recorded.len(), 1);
-        assert_eq!(store.epochs("elsewhere", &keys(&["a"])).unwrap(), <_>::default());
+        assert_eq!(store.epochs("elsewhere", "one", &keys(&["a"])).unwrap(), <_>::default());
         assert_eq!(store.session(SCOPE, "one").unwrap().compressions, 2);
     });
 }
@@ -286,19 +288,21 @@ fn what_is_taken_back_can_be_done_again() {
 }
 
 #[test]
-fn pins_hold_in_the_whole_scope() {
+fn pins_hold_in_their_session() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b"]);
         say(store, "two", &[], &["c"]);
         for text in ["a", "b", "a"] {
             store.mark(SCOPE, "one", &Mark::Pin(key(text)), "now").unwrap();
         }
-        assert_eq!(store.epochs(SCOPE, &[]).unwrap().pins, keys(&["b", "a"]));
-        store.mark(SCOPE, "two", &Mark::Unpin(key("b")), "now").unwrap();
-        assert_eq!(store.epochs(SCOPE, &[]).unwrap().pins, keys(&["a"]));
+        assert_eq!(store.epochs(SCOPE, "one", &[]).unwrap().pins, keys(&["b", "a"]));
+        assert_eq!(store.epochs(SCOPE, "two", &[]).unwrap().pins, []);
+        assert!(store.mark(SCOPE, "two", &Mark::Unpin(key("b")), "now").is_err());
+        store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap();
+        assert_eq!(store.epochs(SCOPE, "one", &[]).unwrap().pins, keys(&["a"]));
         let error = store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap_err();
         assert!(error.to_string().contains("is not pinned"), "{error}");
-        assert_eq!(store.epochs("elsewhere", &[]).unwrap().pins, []);
+        assert_eq!(store.epochs("elsewhere", "one", &[]).unwrap().pins, []);
     });
 }
 
@@ -332,7 +336,7 @@ fn scopes_share_nothing() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b"]);
         store.append("other", "one", &batch(&[], &["a"])).unwrap();
-        assert_eq!(store.known("other", &chains(&["a", "b"])).unwrap(), Some((0, "one".into())));
+        assert_eq!(store.known("other", "one", &chains(&["a", "b"])).unwrap(), Some(0));
         assert_eq!(store.session("other", "one").unwrap().messages, 1);
         assert!(store.append("other", "one", &batch(&["a", "b"], &["c"])).is_err());
         store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{Chain, ContentId, GoalChange, Mark, Purpose};
+use epitome_kernel::{Beginning, Clue};
 use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use proptest::sample::Index;
 
 use crate::common::Chars;
 use crate::talk::{
-    LONG, SCOPE, acts, answer, batch, chain, chains, departure, epoch, goal, key, keys, memos,
+    LONG, SCOPE, acts, answer, batch_of, chain, chains, departure, epoch, goal, key, keys, memos,
     rewrite, snapshot,
 };
 
@@ -79,6 +80,13 @@ enum Act {
     Delete {
         session: usize,
     },
+    /// A session that leaves another one in the middle.
+    Begin {
+        session: usize,
+        from: usize,
+        at: Index,
+        cut: usize,
+    },
     Reopen,
 }
 
@@ -107,6 +115,9 @@ fn any_acts() -> impl Strategy<Value = Vec<Act>> {
             2 => (1_usize..4).prop_map(|most| Act::Index { most }),
             1 => (0..TEXTS.len()).prop_map(|text| Act::Erase { text }),
             1 => session().prop_map(|session| Act::Delete { session }),
+            2 => (session(), session(), any::<Index>(), 0_usize..3).prop_map(
+                |(session, from, at, cut)| Act::Begin { session, from, at, cut }
+            ),
             1 => Just(Act::Reopen),
         ],
         1..24,
@@ -137,7 +148,7 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
         Act::Append { session, at, cut, new, rewritten } => {
             let before = shortened(told.history(*at), *cut);
             let new: Vec<&str> = new.iter().map(|&text| TEXTS[text]).collect();
-            let mut batch = batch(&before, &new);
+            let mut batch = batch_of(store, SESSIONS[*session], &before, &new);
             if *rewritten && let Some(text) = new.first() {
                 batch.rewrites = vec![rewrite(text, &format!("{text} {}", told.count))];
                 batch.departure = departure(&[text]);
@@ -196,7 +207,9 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             shown(&store.answered(SCOPE, SESSIONS[*session], &answer))
         }
         Act::Index { most } => {
-            let open = store.unindexed(SCOPE, *most).unwrap();
+            let mut open = store.unindexed(SCOPE, *most).unwrap();
+            let Some((session, _)) = open.first().cloned() else { return String::new() };
+            open.retain(|(other, _)| *other == session);
             let chains: Vec<Chain> = open.iter().map(|(_, said)| said.chain).collect();
             let texts: Vec<&str> = open
                 .iter()
@@ -204,10 +217,16 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
                     TEXTS.into_iter().find(|text| ContentId::of(text) == said.text)
                 })
                 .collect();
-            shown(&store.index(SCOPE, &chains, &departure(&texts)))
+            shown(&store.index(SCOPE, &session, &chains, &departure(&texts)))
         }
         Act::Erase { text } => shown(&store.erase(SCOPE, key(TEXTS[*text]))),
         Act::Delete { session } => shown(&store.delete(SCOPE, SESSIONS[*session])),
+        Act::Begin { session, from, at, cut } => {
+            let place = chain(&shortened(told.history(*at), *cut));
+            let from = (session != from).then(|| (SESSIONS[*from].to_owned(), place));
+            let beginning = Beginning { label: Some("one".into()), opened: 1, from };
+            shown(&store.begin(SCOPE, SESSIONS[*session], &beginning, "now"))
+        }
         Act::Reopen => String::new(),
     }
 }
@@ -244,21 +263,29 @@ fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
     let mut told_all = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)),
         format!("{:?}", store.snapshots(SCOPE, None)),
-        format!("{:?}", store.epochs(SCOPE, &keys(&TEXTS))),
-        format!("{:?}", store.rewrites(SCOPE, &keys(&TEXTS))),
         format!("{:?}", store.unindexed(SCOPE, 99)),
     ];
     for session in SESSIONS {
         told_all.push(format!("{:?}", store.epochs_of(SCOPE, session)));
+        told_all.push(format!("{:?}", store.epochs(SCOPE, session, &keys(&TEXTS))));
+        told_all.push(format!("{:?}", store.rewrites(SCOPE, session, &keys(&TEXTS))));
+        for history in &told.histories {
+            told_all.push(format!("{:?}", store.known(SCOPE, session, &chains(history))));
+            told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 0, 99)));
+            told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 1, 2)));
+        }
         told_all.push(format!("{:?}", store.answer(SCOPE, session)));
         told_all.push(format!("{:?}", store.rent(SCOPE, session)));
         told_all.push(format!("{:?}", store.memos(SCOPE, session)));
         told_all.push(format!("{:?}", store.acts(SCOPE, session)));
     }
     for history in &told.histories {
-        told_all.push(format!("{:?}", store.known(SCOPE, &chains(history))));
-        told_all.push(format!("{:?}", store.history(SCOPE, chain(history), 0, 99)));
-        told_all.push(format!("{:?}", store.history(SCOPE, chain(history), 1, 2)));
+        for label in [None, Some("one")] {
+            let chains = chains(history);
+            let (answers, least) = (&vec![None; chains.len()][..], 1);
+            let clue = Clue { chains: &chains, format: "anthropic", label, least, answers };
+            told_all.push(format!("{:?}", store.holders(SCOPE, &clue)));
+        }
     }
     for text in TEXTS {
         told_all.push(format!("{:?}", store.original(SCOPE, &ContentId::of(text).to_string())));

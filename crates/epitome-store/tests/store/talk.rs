@@ -70,7 +70,20 @@ pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
 
 /// Records a request.
 pub(crate) fn say(store: &(impl Journal + ?Sized), session: &str, before: &[&str], new: &[&str]) {
-    store.append(SCOPE, session, &batch(before, new)).unwrap();
+    store.append(SCOPE, session, &batch_of(store, session, before, new)).unwrap();
+}
+
+/// A request of a session, with all that the session does not hold yet.
+pub(crate) fn batch_of(
+    store: &(impl Journal + ?Sized),
+    session: &str,
+    before: &[&str],
+    new: &[&str],
+) -> Batch {
+    let known = store.known(SCOPE, session, &chains(before)).unwrap().map_or(0, |last| last + 1);
+    let all: Vec<&str> = before.iter().chain(new).copied().collect();
+    let made = batch(&all[..known], &all[known..]);
+    Batch { at: batch(before, new).at, ..made }
 }
 
 /// The answer that says this after these texts.

@@ -279,12 +279,28 @@ table! {
     /// Something that a text says of a goal.
     #[derive(Deserialize, PartialEq)]
     pub struct Found {
-        /// `goal`, `milestone`, `decision`, `artifact` or `next`.
-        pub kind: String,
+        /// What it is about.
+        pub kind: FoundKind,
         /// What it says.
         pub text: String,
         /// In which state it is.
         pub state: Option<String>,
+    }
+}
+
+words! {
+    /// What a finding is about.
+    pub enum FoundKind {
+        /// What is to be reached.
+        Goal = "goal",
+        /// A step on the way.
+        Milestone = "milestone",
+        /// What was decided.
+        Decision = "decision",
+        /// A file.
+        Artifact = "artifact",
+        /// What is to be done next.
+        Next = "next",
     }
 }
 

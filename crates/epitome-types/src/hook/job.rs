@@ -83,7 +83,8 @@ words! {
         Manual = "manual",
         /// The provider said that it was too long.
         Overflow = "overflow",
-        /// Nothing happened for a while.
+        /// A request came after a rest so long that the provider has forgotten the prompt before it:
+        /// rewriting it costs nothing now.
         Idle = "idle",
     }
 }

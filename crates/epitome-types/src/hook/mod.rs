@@ -11,8 +11,8 @@ mod shape;
 mod told;
 
 pub use answer::{
-    Ageing, Arrive, Budgets, Drift, Due, Found, Line, Noted, Observe, Passed, Position, Prompt,
-    Rejected, Render, Seconded, Section, Status, Stop, Strength, Trigger, Verify, Way,
+    Ageing, Arrive, Budgets, Drift, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position,
+    Prompt, Rejected, Render, Seconded, Section, Status, Stop, Strength, Trigger, Verify, Way,
 };
 pub use job::{
     AgeJob, ArriveJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob,

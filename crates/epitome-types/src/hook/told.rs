@@ -75,6 +75,11 @@ table! {
     pub struct Cache {
         /// Whether the provider has a prefix of the prompt to read.
         pub warm: bool,
+        /// What a token costs that is read from the cache, by the model and the API; nothing on a
+        /// server of one's own.
+        pub read: f64,
+        /// What a token costs that is written to it.
+        pub write: f64,
         /// What a rewrite to the target costs over reading the prompt once more.
         pub rewrite_cost: f64,
         /// What a prompt of the target's size would save with each request.

@@ -18,9 +18,13 @@ pub(crate) fn whole(reply: &Reply) -> Value {
         json!({"type": "tool_use", "id": format!("toolu_{}", call.id), "name": call.name,
             "input": call.input})
     }));
-    json!({"id": format!("msg_{:06}", reply.number), "type": "message", "role": "assistant",
+    let mut message = json!({"id": format!("msg_{:06}", reply.number), "type": "message", "role": "assistant",
         "model": reply.model, "content": content, "stop_reason": stop_reason(reply),
-        "stop_sequence": null, "usage": usage(reply)})
+        "stop_sequence": null, "usage": usage(reply)});
+    if !reply.transformed.is_null() {
+        message["input_transformations"] = reply.transformed.clone();
+    }
+    message
 }
 
 fn stop_reason(reply: &Reply) -> &'static str {

@@ -13,14 +13,18 @@ const CREATED: u64 = 1_790_000_000;
 /// A whole answer.
 pub(crate) fn whole(reply: &Reply) -> Value {
     let usage = reply.usage;
-    json!({"id": format!("resp_{:06}", reply.number), "object": "response",
+    let mut response = json!({"id": format!("resp_{:06}", reply.number), "object": "response",
         "created_at": CREATED, "status": "completed", "error": null, "incomplete_details": null,
         "model": reply.model, "output": output(reply), "parallel_tool_calls": true,
         "tool_choice": "auto", "tools": [],
         "usage": {"input_tokens": usage.prompt(),
             "input_tokens_details": {"cached_tokens": usage.read}, "output_tokens": usage.output,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage.prompt() + usage.output}})
+            "total_tokens": usage.prompt() + usage.output}});
+    if !reply.transformed.is_null() {
+        response["input_transformations"] = reply.transformed.clone();
+    }
+    response
 }
 
 /// The id of an item, from the kind and the id of what it holds.

@@ -207,10 +207,17 @@ fn thinking(body: &Value, messages: &[Value], memory: &Memory) -> Result<(), Ref
         }
     }
     let latest = messages.iter().rposition(|message| text(message, "role") == "assistant");
-    let on = matches!(text(&body["thinking"], "type"), "enabled" | "adaptive");
+    let mode = text(&body["thinking"], "type");
+    let on = matches!(mode, "enabled" | "adaptive");
     let Some((at, message)) = latest.filter(|_| on).map(|at| (at, &messages[at])) else {
         return Ok(());
     };
+    // Where a model thinks as it sees fit, no reply has to begin with reasoning; one that does has
+    // all of its own.
+    let thinks = blocks(message).iter().any(|block| text(block, "type").ends_with("thinking"));
+    if mode == "adaptive" && !thinks {
+        return Ok(());
+    }
     let call = of_type(message, "tool_use").find_map(|call| memory.partners.get(text(call, "id")));
     let Some(signature) = call else { return Ok(()) };
     let first = blocks(message).first().map_or("", |block| text(block, "type"));
@@ -391,7 +398,7 @@ mod tests {
                 called["content"].as_array_mut().unwrap().insert(0, thought);
             }
             let mut body = body(&[said("user", "go"), called, answer(&["a"])]);
-            body["thinking"] = json!({"type": "adaptive"});
+            body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
             body
         };
         let thought = |text: &str, signature: &str| {
@@ -401,9 +408,14 @@ mod tests {
         refused(&with(thought("hm!", "sig")), &memory, "Invalid `signature`");
         refused(&with(thought("hm", "other")), &memory, "cannot be modified");
         refused(&with(None), &memory, "Expected `thinking`");
-        let mut off = with(None);
-        off["thinking"] = json!({"type": "disabled"});
-        refused(&off, &memory, "");
+        for mode in ["disabled", "adaptive"] {
+            let mut body = with(None);
+            body["thinking"] = json!({"type": mode});
+            refused(&body, &memory, "");
+        }
+        let mut parted = with(thought("hm", "other"));
+        parted["thinking"] = json!({"type": "adaptive"});
+        refused(&parted, &memory, "cannot be modified");
     }
 
     #[test]

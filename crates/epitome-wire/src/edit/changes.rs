@@ -1,7 +1,8 @@
 //! What the edits ask of each message, checked against the document and each other.
 //!
 //! Invariant: after `settle`, every message either goes whole or keeps something besides
-//! reasoning, and reasoning goes only with its message (hazard 7).
+//! reasoning, and of its reasoning all goes or none (hazard 7). An item of the Responses API whose
+//! reasoning went has no id: by that the provider would ask for it (hazard 5).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,8 @@ pub(super) struct Change<'e> {
     pub(super) after: Vec<Cow<'e, str>>,
     /// It is a system message that the user's side says.
     pub(super) by_user: bool,
+    /// It goes without the id that it was given.
+    pub(super) anonymous: bool,
     /// The blocks that are tool results and must stay first.
     results: BTreeSet<usize>,
 }
@@ -63,6 +66,7 @@ impl Change<'_> {
             removed: self.removed,
             dropped: self.dropped,
             by_user: self.by_user,
+            anonymous: self.anonymous,
             results: self.results,
         }
     }
@@ -72,6 +76,7 @@ impl Change<'_> {
             && self.texts.is_empty()
             && self.before.is_empty()
             && self.after.is_empty()
+            && !self.anonymous
     }
 
     /// Whether the block at this place is a tool result.
@@ -217,15 +222,29 @@ impl<'e> Changes<'e> {
                 change.removed = true;
                 continue;
             }
-            let mut dropped = parts().filter(|(part, _)| goes(part));
-            if let Some((part, _)) =
-                dropped.find(|(_, (part, _))| matches!(part.body, Body::Thinking(_)))
+            let mut thoughts = entry.thoughts();
+            let first = thoughts.next().map(|first| (goes(&first.part), first));
+            if let Some((goes_first, first)) = first
+                && thoughts.any(|other| goes(&other.part) != goes_first)
             {
-                let part = PartId { entry: entry.id, part };
-                return Err(refuse(part, "reasoning goes only with its whole message"));
+                return Err(refuse(first, "of a reply all reasoning goes, or none"));
             }
         }
+        if document.format() == Format::Responses {
+            self.settle_ids(document);
+        }
         Ok(())
+    }
+
+    /// Takes their ids from the items of a reply whose reasoning goes while they stay.
+    fn settle_ids(&mut self, document: &Document<'_>) {
+        let entries = document.entries().iter().skip(document.lead());
+        let mut lost = false;
+        for (change, entry) in self.messages.iter_mut().zip(entries) {
+            let thinks = entry.thoughts().next().is_some();
+            lost = entry.role == Role::Assistant && (lost || thinks && change.removed);
+            change.anonymous = lost && !thinks && !change.removed;
+        }
     }
 }
 

@@ -133,6 +133,9 @@ impl Editor<'_> {
         if self.change.by_user {
             seats::by_user(self.text, self.site, patches);
         }
+        if self.change.anonymous {
+            seats::anonymous(self.text, self.site, patches);
+        }
     }
 
     /// What stands around the content's literal so that it takes texts in at either end: it turns

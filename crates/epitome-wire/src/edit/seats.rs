@@ -130,6 +130,13 @@ pub(super) fn by_user(text: &str, site: &Site, patches: &mut Vec<Patch>) {
     list(text, &site.members, items, patches);
 }
 
+/// The patches that take an item's id.
+pub(super) fn anonymous(text: &str, site: &Site, patches: &mut Vec<Patch>) {
+    let members = site.members.items.iter().enumerate();
+    let rest = members.filter(|(_, member)| key(text, **member).as_deref() != Some("id"));
+    list(text, &site.members, rest.map(|(at, _)| Item::Keep(at)), patches);
+}
+
 /// The key of a member.
 fn key(text: &str, member: Span) -> Option<Cow<'_, str>> {
     Cursor::new(text, member.start).value().ok()?.as_str()

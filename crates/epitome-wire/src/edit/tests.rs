@@ -179,15 +179,39 @@ fn removed_parts_take_an_emptied_message_along() {
 }
 
 #[test]
-fn reasoning_goes_only_with_its_message() {
+fn of_a_reply_all_reasoning_goes_or_none() {
     let reply = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"x"},{"type":"tool_use","id":"i","name":"w","input":{}}]}"#;
     anthropic(&format!("{USER},{reply}"), &[cut(1, 1), cut(1, 2)], USER);
     let shorter = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"x"}]}"#;
     anthropic(&format!("{USER},{reply}"), &[cut(1, 2)], &format!("{USER},{shorter}"));
-    let body = format!(r#"{{"messages":[{reply}]}}"#);
+    let said = r#"{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"i","name":"w","input":{}}]}"#;
+    anthropic(&format!("{USER},{reply}"), &[cut(1, 0)], &format!("{USER},{said}"));
+    let twice = reply.replace(
+        r#"[{"type":"thinking""#,
+        r#"[{"type":"redacted_thinking","data":"d"},{"type":"thinking""#,
+    );
+    anthropic(&format!("{USER},{twice}"), &[cut(1, 0), cut(1, 1)], &format!("{USER},{said}"));
+    let body = format!(r#"{{"messages":[{twice}]}}"#);
     let refused = |edit, expected: &str| refused(Format::Anthropic, &body, &[edit], expected);
-    refused(cut(0, 0), "edit of e0 part 0: reasoning goes only with its whole message");
-    refused(set(0, 0, "x"), "edit of e0 part 0: reasoning is never changed");
+    refused(cut(0, 1), "edit of e0 part 0: of a reply all reasoning goes, or none");
+    refused(set(0, 1, "x"), "edit of e0 part 1: reasoning is never changed");
+}
+
+#[test]
+fn what_loses_its_reasoning_loses_the_id_that_asks_for_it() {
+    let reasoning = r#"{"type":"reasoning","id":"rs","summary":[]}"#;
+    let body = |items: &[&str]| format!(r#"{{"input":[{}]}}"#, items.join(","));
+    let call = |id: &str| {
+        format!(r#"{{"type":"function_call",{id}"call_id":"c","name":"t","arguments":"{{}}"}}"#)
+    };
+    let text = |id: &str| format!(r#"{{{id}"type":"message","role":"assistant","content":[]}}"#);
+    let output = r#"{"type":"function_call_output","id":"fo","call_id":"c","output":"x"}"#;
+    let (fc, msg) = (r#""id":"fc","#, r#""id":"msg", "#);
+    let came = body(&[reasoning, &text(msg), &call(fc), output, &text(msg)]);
+    let document = Document::parse(came.as_bytes(), Format::Responses).unwrap();
+    let sent = document.edited(&[Edit::RemoveEntry(EntryId(0))]).unwrap();
+    let expected = body(&[&text(""), &call(""), output, &text(msg)]);
+    assert_eq!(String::from_utf8(sent).unwrap(), expected);
 }
 
 #[test]

@@ -11,7 +11,10 @@ mod ollm;
 mod pairs;
 mod pi;
 mod swe_agent;
+mod torn;
 mod write;
+
+pub use torn::{TornLine, untorn};
 
 use std::borrow::Cow;
 

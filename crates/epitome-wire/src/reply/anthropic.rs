@@ -23,6 +23,8 @@ struct Block {
     text: String,
     thinking: String,
     signature: String,
+    /// What the provider made of the conversation before (hazard 25).
+    compacted: String,
     /// The input of a call, as JSON.
     input: String,
     /// As JSON, with commas between them.
@@ -32,6 +34,7 @@ struct Block {
 impl Listener {
     pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut Notes) {
         usage(body, notes);
+        notes.transformed(body);
         notes.stopped(body.some("stop_reason"));
         notes.complete = body.has("content");
         let content = body.some("content").filter(|content| notes.keeps(content.raw().len()));
@@ -43,6 +46,7 @@ impl Listener {
             Some("message_start") => {
                 if let Some(message) = member(event, "message") {
                     usage(&message, notes);
+                    notes.transformed(&message);
                 }
             }
             Some("content_block_start") => {
@@ -63,6 +67,7 @@ impl Listener {
             }
             Some("message_delta") => {
                 usage(event, notes);
+                notes.transformed(event);
                 notes.stopped(member(event, "delta").and_then(|delta| delta.some("stop_reason")));
             }
             Some("message_stop") => notes.complete = true,
@@ -96,6 +101,9 @@ impl Block {
             Some("signature_delta") => {
                 notes.keep(&mut self.signature, piece("signature").as_deref());
             }
+            Some("compaction_delta") => {
+                notes.keep(&mut self.compacted, piece("content").as_deref());
+            }
             Some("input_json_delta") => {
                 notes.keep(&mut self.input, piece("partial_json").as_deref());
             }
@@ -120,6 +128,7 @@ impl Block {
             ("text", text(&self.text)),
             ("thinking", text(&self.thinking)),
             ("signature", text(&self.signature)),
+            ("content", text(&self.compacted)),
             ("input", input),
             ("citations", citations),
         ];

@@ -38,6 +38,8 @@ pub struct Answer {
     pub complete: bool,
     /// The error it consists of or broke off with, as JSON: [`crate::overflow`] reads it.
     pub error: Option<String>,
+    /// How much of the request the provider says that it left out (`input_transformations`).
+    pub transformed: u64,
     /// The answer as messages of the format, the way a client sends it back: one, in the Responses
     /// API one for each item. None where nothing was said or it is too long to be kept; what broke
     /// off is there as far as it came.
@@ -81,6 +83,7 @@ struct Notes {
     stop: Option<String>,
     complete: bool,
     error: Option<String>,
+    transformed: u64,
     /// How much more of the answer may be kept, in bytes.
     room: usize,
     /// Whether there was more than may be kept.
@@ -149,6 +152,11 @@ impl Reply {
         self.notes.usage
     }
 
+    /// Whether a stream said that the answer is whole; figures may still follow.
+    pub fn is_complete(&self) -> bool {
+        self.notes.complete
+    }
+
     /// The body is at its end, or nothing more will be heard of it.
     pub fn end(self) -> Answer {
         let Self { shape, mut listener, mut notes, .. } = self;
@@ -159,9 +167,9 @@ impl Reply {
             Shape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
         }
         let messages = if notes.over { Vec::new() } else { listener.messages() };
-        let Notes { usage, stop, complete, error, .. } = notes;
+        let Notes { usage, stop, complete, error, transformed, .. } = notes;
         let complete = complete && error.is_none();
-        Answer { usage, stop, complete, error, messages }
+        Answer { usage, stop, complete, error, transformed, messages }
     }
 }
 
@@ -208,7 +216,8 @@ impl Listener {
 impl Notes {
     fn new(room: usize) -> Self {
         let (usage, stop, error) = (None, None, None);
-        Self { usage, stop, complete: false, error, room, over: false, fresh: None }
+        let (complete, transformed, over) = (false, 0, false);
+        Self { usage, stop, complete, error, transformed, room, over, fresh: None }
     }
 
     /// Whether so much more may be kept; after the first refusal nothing is.
@@ -251,6 +260,12 @@ impl Notes {
         if let Some(stop) = by.and_then(Value::as_str) {
             self.stop = Some(stop[..stop.floor_char_boundary(256)].to_owned());
         }
+    }
+
+    /// Notes what the provider left out of the request. Streams may say it at both ends.
+    fn transformed(&mut self, by: &Object<'_>) {
+        let list = by.some("input_transformations").and_then(|list| list.items().ok());
+        self.transformed = self.transformed.max(list.map_or(0, |list| list.len() as u64));
     }
 
     /// Takes over the figures that are said; what is not said stays.

@@ -17,6 +17,7 @@ impl Listener {
     /// A response by itself, or within the event that ends it.
     pub(super) fn whole(&mut self, response: &Object<'_>, notes: &mut Notes) {
         usage(response, notes);
+        notes.transformed(response);
         let status = response.text("status");
         let reason = member(response, "incomplete_details");
         let reason = reason.as_ref().and_then(|reason| reason.some("reason"));

@@ -73,6 +73,18 @@ fn anthropic() {
     let said = r#"{"role":"assistant","content":[ {"type":"text","text":"caf\u00e9","x":1.0} ]}"#;
     check(Format::Anthropic, whole, counted(3, 0, 0, 7), "end_turn", &[said]);
 
+    let compacted = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null,"encrypted_content":"x"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"So \"far\"."}}"#,
+        MESSAGES[15],
+        MESSAGES[16],
+    ];
+    let said = r#"{"role":"assistant","content":[{"type":"compaction","content":"So \"far\".","encrypted_content":"x"}]}"#;
+    check(Format::Anthropic, &events(&compacted), counted(0, 0, 0, 77), "tool_use", &[said]);
+
+    let left_out = r#"{"type":"message_start","message":{"id":"m","input_transformations":[{"reason":"prefix_binding_mismatch"},{}]}}"#;
+    assert_eq!(hear(Format::Anthropic, [events(&[left_out])]).transformed, 2);
+
     let cut = events(&MESSAGES[..12]);
     let said = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"sig="},{"type":"text","text":"café\n\"x\"","citations":[{"n":1.0}]},{"type":"tool_use","id":"t","name":"Read","input":{}}]}"#;
     check_broken(Format::Anthropic, &cut, None, &[said]);

@@ -61,6 +61,14 @@ impl Schema {
         names(&self.0)
     }
 
+    /// The keys that stand directly below one.
+    #[cfg(test)]
+    pub(crate) fn keys_at(&self, path: &[&str]) -> Vec<String> {
+        let path: Vec<_> = path.iter().map(|&key| key.to_owned()).collect();
+        let node = self.at(&path).ok();
+        node.into_iter().flat_map(names).map(str::to_owned).collect()
+    }
+
     /// Every value that may be set below a key, in the order of their declaration.
     pub(crate) fn leaves(&self, path: &[&str]) -> Vec<String> {
         let path: Vec<_> = path.iter().map(|&key| key.to_owned()).collect();

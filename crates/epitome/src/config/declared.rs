@@ -24,23 +24,29 @@ use crate::profile::Options;
 pub(crate) struct Settings {
     /// The profile for those who choose none.
     pub(crate) default_profile: String,
-    /// The store of the journal and of `recall`. A path is relative to the file that names it.
+    /// The store of the journal and of `recall`: a path, relative to the file that names it. The
+    /// file of a project names one in its own folder.
     #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
     pub(crate) store: Option<PathBuf>,
     /// What survives a power cut: `normal` keeps the store sound and may lose the newest records,
     /// `full` waits for the disk every time.
     pub(crate) durability: DurabilityName,
+    /// Whether `recall`, the lists of sessions and the tools of an agent read the sessions of all
+    /// projects, and not of the one alone that they are used in. Said in one's own file, in
+    /// variables and flags; never in the file of a project.
+    pub(crate) everywhere: bool,
     /// A price table of one's own, in TOML. A path is relative to the file that names it.
     pub(crate) prices: Option<PathBuf>,
     /// A model table of one's own, in TOML: windows and sizes by the beginnings of models' names. A
     /// path is relative to the file that names it.
     pub(crate) models: Option<PathBuf>,
-    /// A folder of policies, searched after the project's `.epitome/policies` and the user's own.
+    /// A folder of policies. Said by a project it is searched with the project's
+    /// `.epitome/policies`, the nearer one first; said in one's own file, after one's own policies.
     /// A path is relative to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) policies: Option<PathBuf>,
-    /// A folder of plugins, searched after the project's `.epitome/plugins` and the user's own. A
-    /// path is relative to the file that names it.
+    /// A folder of plugins, searched in the same order. A path is relative to the file that names
+    /// it.
     #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
     pub(crate) plugins: Option<PathBuf>,
     /// The variables of the environment that plugins may have, by plugin. Said in one's own file,

@@ -20,6 +20,14 @@ pub enum ConfigError {
     /// Something in the files or variables may not be said.
     #[error("{}", first(.0))]
     Invalid(Vec<Problem>),
+    /// A store is named by a URL that this program does not know.
+    #[error("{place}: {what}")]
+    UnknownStore {
+        /// Where it is named.
+        place: String,
+        /// What is known.
+        what: String,
+    },
     /// No profile has this name.
     #[error("unknown profile `{name}`; {}", hint(nearest.as_deref(), known))]
     UnknownProfile {

@@ -10,6 +10,9 @@ use super::ConfigError;
 /// How the file is called, in the user's folder and in a project's.
 pub(crate) const NAME: &str = "epitome.toml";
 
+/// Our folder in a project.
+pub(crate) const EPITOME: &str = ".epitome";
+
 /// The policies of a project.
 pub(crate) const POLICIES: &str = ".epitome/policies";
 

@@ -11,7 +11,7 @@ use figment::value::{Dict, Value};
 
 use super::check::Schema;
 use super::layer::Layer;
-use super::sources::File;
+use super::sources::{File, depth};
 use super::{ConfigError, Problem, error};
 use crate::plugins::Shelves as PluginShelves;
 use crate::policies::{DEFAULT, Shelves};
@@ -32,11 +32,16 @@ fn folders(key: &str, mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File])
     let named = layers.iter().enumerate().rev().find_map(|(at, layer)| {
         let folder = layer.says.get(key)?.as_str()?;
         let file = at.checked_sub(1).and_then(|at| files.get(at));
-        Some((PathBuf::from(folder), file.is_some_and(|file| file.foreign)))
+        // A variable is nearer than any file, and the user's own words are as far as the user's.
+        let near = match file {
+            None => (at > 0).then_some(usize::MAX),
+            Some(file) => file.foreign.then(|| depth(file.path.parent().unwrap_or(&file.path))),
+        };
+        let foreign = file.is_some_and(|file| file.foreign);
+        let (folder, origin) = (PathBuf::from(folder), Origin::Config);
+        Some(Shelf { folder, origin, foreign, only: None, near })
     });
-    if let Some((folder, foreign)) = named {
-        shelves.push(Shelf { folder, origin: Origin::Config, foreign, only: None });
-    }
+    shelves.extend(named);
     shelves
 }
 

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{Breach, Schema, is_table, is_text};
 use super::sources::{File, Flag, PREFIX};
-use super::{ConfigError, Problem, plugins, proxy, summarizers};
+use super::{ConfigError, Problem, origin, proxy, store};
 
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
@@ -29,6 +29,8 @@ const PATHS_OF_PROFILE: [&str; 1] = ["store"];
 pub(crate) struct Layer {
     pub(crate) says: Dict,
     pub(crate) places: Arc<Places>,
+    /// Whether it is the file of a project, which nobody named.
+    pub(crate) found: bool,
 }
 
 /// Where things are said, by their path of keys.
@@ -64,7 +66,7 @@ impl Layer {
     /// When it is no TOML.
     pub(crate) fn built_in(text: &str) -> Result<Self, Problem> {
         let (says, _) = read(text, |_| BUILT_IN.to_owned())?;
-        Ok(Self { says, places: Arc::default() })
+        Ok(Self { says, ..Self::default() })
     }
 
     /// What a text says that stands in a file.
@@ -77,7 +79,7 @@ impl Layer {
         let (says, places) = read(text, |line| format!("{name}:{line}"))?;
         let places = Arc::new(Places(places));
         refuse(schema.breaches(&says), &places)?;
-        Ok(Self { says, places })
+        Ok(Self { says, places, found: false })
     }
 
     /// What a file says.
@@ -95,13 +97,13 @@ impl Layer {
         let places = Arc::new(Places(places));
         let mut breaches = schema.breaches(&says);
         breaches.extend(two_windows(&says));
-        breaches.extend(proxy::foreign(file, &says));
-        breaches.extend(plugins::foreign(file, &says));
-        breaches.extend(summarizers::foreign(file, &says));
+        breaches.extend(origin::foreign(file, &says));
         refuse(breaches, &places)?;
         let resolve = |dict: &mut Dict, keys: &[&str]| {
             for key in keys {
-                if let Some(Value::String(_, path)) = dict.get_mut(*key) {
+                if let Some(Value::String(_, path)) = dict.get_mut(*key)
+                    && store::scheme(path).is_none()
+                {
                     *path = resolved(path, file.path.parent(), home);
                 }
             }
@@ -117,7 +119,7 @@ impl Layer {
                 }
             }
         }
-        Ok(Self { says, places })
+        Ok(Self { says, places, found: file.found })
     }
 
     /// What the variables say, given the names of the profiles that there are, and the variables
@@ -160,7 +162,7 @@ impl Layer {
         breaches.extend(schema.breaches(&says));
         breaches.extend(two_windows(&says));
         refuse(breaches, &places)?;
-        Ok((Self { says, places }, unused))
+        Ok((Self { says, places, found: false }, unused))
     }
 
     /// What the flags say of the whole, or of the profile that is asked for.
@@ -171,7 +173,7 @@ impl Layer {
             put(&mut says, &path, flag.value.clone());
             places.insert(path, flag.name.clone());
         }
-        Self { says, places: Arc::new(Places(places)) }
+        Self { says, places: Arc::new(Places(places)), found: false }
     }
 
     /// What it says of a profile.

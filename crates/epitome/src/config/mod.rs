@@ -31,6 +31,7 @@ mod find;
 mod folders;
 mod layer;
 mod models;
+mod origin;
 mod plugins;
 mod profiles;
 mod proxy;
@@ -42,6 +43,7 @@ mod summarizers;
 mod tests;
 mod values;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use epitome_lua::Trust;
@@ -59,16 +61,19 @@ use crate::models::ModelTable;
 use crate::plugins::Shelves as PluginShelves;
 use crate::policies::Shelves;
 use crate::profile::{Profile, SHIPPED};
+use crate::scope::{LOCAL, ScopeOwner};
 
 pub(crate) use self::error::hint;
 pub use self::error::{ConfigError, Problem};
-pub(crate) use self::files::read as read_file;
+pub(crate) use self::files::{EPITOME, NAME, read as read_file};
 pub use self::proxy::ProxyTable;
 pub use self::sources::{Setting, Sources};
 pub(crate) use self::standalone::Standalone;
+pub use self::store::known as known_store;
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
-const DEFAULTS: &str = "default_profile = \"default\"\ndurability = \"normal\"\n";
+const DEFAULTS: &str =
+    "default_profile = \"default\"\ndurability = \"normal\"\neverywhere = false\n";
 
 /// What profiles of shipped policies say of themselves: in `ollm` the model that talks writes the
 /// summaries (SPEC 3.3).
@@ -92,10 +97,15 @@ pub struct Config {
     plugin_shelves: PluginShelves,
     /// Where it is recorded which policies of others may run.
     trust: Option<Trust>,
+    /// The policies and the plugins that came with the project, may not run, and would hide others
+    /// of their names: why, by name.
+    passed: [BTreeMap<String, Problem>; 2],
     /// Our folder in the user's data folder.
     data: Option<PathBuf>,
     /// Our folder in the user's folder for configurations.
     own: Option<PathBuf>,
+    /// The user's home.
+    home: Option<PathBuf>,
     /// The store of the profile that was chosen, and where that is said.
     store: Option<(PathBuf, String)>,
     read: Vec<PathBuf>,
@@ -150,9 +160,14 @@ impl Config {
             layers.push(layer);
             unused = foreign;
         }
-        let shelves = Shelves::new(folders::policies(shelves, &layers, &files), untrusted);
+        let mut shelves = Shelves::new(folders::policies(shelves, &layers, &files), untrusted);
         let plugin_shelves = folders::plugins(plugin_shelves, &layers, &files);
-        let plugin_shelves = PluginShelves::new(plugin_shelves, untrusted);
+        let mut plugin_shelves = PluginShelves::new(plugin_shelves, untrusted);
+        let trust = trust.map(Trust::at);
+        let passed = match untrusted {
+            true => [BTreeMap::new(), BTreeMap::new()],
+            false => [shelves.pass_over(trust.as_ref()), plugin_shelves.pass_over(trust.as_ref())],
+        };
         folders::known(&layers, &shelves, &plugin_shelves)?;
         let mut whole = Figment::new();
         for layer in layers.iter().chain([&flags_of_all]) {
@@ -172,14 +187,22 @@ impl Config {
             settings,
             shelves,
             plugin_shelves,
-            trust: trust.map(Trust::at),
+            trust,
+            passed,
             data,
             own,
+            home,
             store: None,
             read,
             unused,
         };
         config.store = config.chosen_store();
+        if let Some((store, place)) = &config.store {
+            store::known(&store.to_string_lossy()).map_err(|what| {
+                let place = place.clone();
+                ConfigError::UnknownStore { place, what }
+            })?;
+        }
         Ok(config)
     }
 
@@ -236,6 +259,17 @@ impl Config {
         self.store.as_ref().is_some_and(|(_, source)| source == BUILT_IN)
     }
 
+    /// Whose sessions are kept and read by somebody who works in a folder: those of its project,
+    /// unless the user opened all of them to each other.
+    pub fn owner(&self, folder: Option<&Path>) -> ScopeOwner {
+        let owner = ScopeOwner::from(LOCAL);
+        let owner = match folder {
+            Some(folder) => owner.within(folder, self.home.as_deref()),
+            None => owner,
+        };
+        if self.settings.everywhere { owner.everywhere() } else { owner }
+    }
+
     /// What survives a power cut.
     pub fn durability(&self) -> Durability {
         self.settings.durability.into()
@@ -261,6 +295,12 @@ impl Config {
     /// in them runs before the user trusts it.
     pub fn foreign(&self) -> impl Iterator<Item = &Path> {
         self.shelves.foreign().chain(self.plugin_shelves.foreign())
+    }
+
+    /// What came with the project and is passed over, since it may not run and another one of its
+    /// name may: why, and what lets it run.
+    pub fn passed_over(&self) -> impl Iterator<Item = &Problem> {
+        self.passed.iter().flat_map(BTreeMap::values)
     }
 
     /// Our folder in the user's data folder, where the environment says where that is.

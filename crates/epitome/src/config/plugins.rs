@@ -12,11 +12,10 @@ use epitome_plugin::host::Process;
 use figment::Figment;
 use figment::value::{Dict, Value};
 
-use super::check::Breach;
-use super::sources::File;
 use super::{Config, ConfigError, Problem, error};
 use crate::plugins::{PREFIX, PluginRef, Plugins};
 use crate::policies::{Link, Stated};
+use crate::trusted::Refusal;
 
 /// The keys of a profile.
 const DIGESTS: &str = "digests";
@@ -24,9 +23,6 @@ pub(super) const TOOLS: &str = "digest_tools";
 
 /// How often a program that is tried is started again.
 const RESTARTS: usize = 100;
-
-/// The key of what plugins may have.
-const GRANTS: &str = "grants";
 
 /// What a plugin is named for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +51,7 @@ impl Config {
 
     /// Why a plugin may not run, with the remedy; `None` where it may.
     pub fn plugin_refusal(&self, plugin: &PluginRef) -> Option<Problem> {
-        plugin.brought()?.refusal(self.trust.as_ref())
+        plugin.refusal(self.trust.as_ref()).map(Refusal::problem)
     }
 
     /// The program of a plugin to try it on: it starts with its first call, and again at once where
@@ -153,15 +149,6 @@ impl Config {
 /// The name of a plugin, where a name in a chain of policies is one.
 pub(super) fn in_chain(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)
-}
-
-/// What a file lets plugins have that may have come with a repository.
-pub(super) fn foreign(file: &File, says: &Dict) -> Option<Breach> {
-    let what = "`grants` is not read from the file of a project, since it hands out variables of \
-                your environment; expected it in your own epitome.toml, in the file that \
-                `--config` names, or in flags";
-    let is_said = file.found && says.contains_key(GRANTS);
-    is_said.then(|| Breach { path: vec![GRANTS.to_owned()], what: what.to_owned() })
 }
 
 /// What stands beside the options of a shipped profile in its file: who digests.

@@ -6,11 +6,13 @@
 use epitome_kernel::nearest;
 use epitome_wire::Signatures;
 use figment::Figment;
+use figment::value::Value;
 
 use super::declared::{CounterName, Table};
 use super::layer::{BUILT_IN, Layer, Part};
 use super::{Config, ConfigError, Problem, check, error, models, unreadable};
-use crate::models::Models;
+use crate::models::{Models, Prices};
+use crate::plugins::Plugins;
 use crate::policies::{DEFAULT, Link, Policies};
 use crate::profile::{Contradiction, Options, Profile, SHIPPED};
 use crate::rack::Origin;
@@ -58,7 +60,9 @@ impl Config {
         } = figment.extract().map_err(unreadable)?;
         let options = options.default;
         self.consistent(name, figment, &options)?;
-        let redaction = Redaction::new(&options.redact.patterns).map_err(|error| {
+        let way = self.way(name)?;
+        let patterns = self.redacted(&way, &options.redact.patterns);
+        let redaction = Redaction::new(&patterns).map_err(|error| {
             let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
             Problem::new(place, format!("profile `{name}`: {error}"))
         })?;
@@ -76,7 +80,8 @@ impl Config {
         let digests = digests.unwrap_or_default();
         let plugins = self.plugins_of(figment, digests, digest_tools, &chain)?;
         let scribes = self.scribes(figment, &summarizers.unwrap_or_default())?;
-        let policies = Policies::new(chain, built_in, self.trust.clone());
+        let passed = self.passed_in(&way, &chain, &plugins);
+        let policies = Policies::new(chain, built_in, self.trust.clone()).without(passed);
         Ok(Profile {
             name: name.to_owned(),
             options,
@@ -88,12 +93,55 @@ impl Config {
             window: stated,
             window_of: window,
             table: self.models.clone(),
-            store: self.store_of(&self.way(name)?).map(|(path, _)| path),
+            prices: Prices::default(),
+            store: self.store_of(&way).map(|(path, _)| path),
             policies,
             plugins,
             scribes,
             models: Models::default(),
         })
+    }
+
+    /// What is never recorded. Where the file of a project says some of it, that stands beside what
+    /// the user says, and takes nothing of it away.
+    fn redacted(&self, way: &[String], patterns: &[String]) -> Vec<String> {
+        let said = |layer: &Layer, name: &String| -> Vec<String> {
+            let find = || {
+                let default = layer.profile(name)?.get("options")?.as_dict()?.get(DEFAULT)?;
+                let redact = default.as_dict()?.get("redact")?.as_dict()?;
+                redact.get("patterns")?.clone().into_array()
+            };
+            find().into_iter().flatten().filter_map(Value::into_string).collect()
+        };
+        let says = |layer: &Layer| {
+            let redact = |name: &String| {
+                let key = ["profile", name.as_str(), "options", DEFAULT, "redact", "patterns"];
+                layer.places.get(&key).is_some()
+            };
+            way.iter().any(redact)
+        };
+        let mut all = patterns.to_vec();
+        if self.layers.iter().any(|layer| layer.found && says(layer)) {
+            for layer in self.layers.iter().filter(|layer| !layer.found) {
+                all.extend(way.iter().flat_map(|name| said(layer, name)));
+            }
+        }
+        all
+    }
+
+    /// What was passed over that a profile would have asked.
+    fn passed_in(&self, way: &[String], chain: &[Link], plugins: &Plugins) -> Vec<Problem> {
+        let [policies, others] = &self.passed;
+        // A profile that is a policy, or lists some, asks none that it inherits.
+        let is_last = |name: &String| {
+            self.listed(name).is_some() || (self.shelves.knows(name) && !self.says_parent(name))
+        };
+        let looked = way.iter().position(is_last).map_or(way, |last| &way[..=last]);
+        let asks =
+            |name: &String| looked.contains(name) || chain.iter().any(|it| it.name() == *name);
+        let policies = policies.iter().filter(|(name, _)| asks(name));
+        let others = others.iter().filter(|(name, _)| plugins.named(name).is_some());
+        policies.chain(others).map(|(_, problem)| problem.clone()).collect()
     }
 
     /// The profiles that one inherits from, the nearest first.
@@ -209,7 +257,7 @@ impl Config {
             .iter()
             .rev()
             .flat_map(|name| self.layers.iter().filter_map(move |layer| of(layer, name)));
-        let Layer { says, places } = self.of_profile.clone();
+        let Layer { says, places, .. } = self.of_profile.clone();
         let mut parts: Vec<_> = said.chain([Part { says, places, below: Vec::new() }]).collect();
         let states = |part: &Part| WINDOW.iter().any(|key| part.says.contains_key(*key));
         let last = parts.iter().rposition(states).unwrap_or_default();

@@ -5,13 +5,11 @@
 
 use std::path::PathBuf;
 
-use figment::value::Dict;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Config;
-use super::check::Breach;
-use super::sources::File;
+use super::layer::BUILT_IN;
 
 /// The table.
 const TABLE: &str = "proxy";
@@ -33,7 +31,8 @@ shadow = false
 pub struct ProxyTable {
     /// Where `serve` listens.
     pub listen: String,
-    /// Where requests to Anthropic's API go; with an empty text, nowhere.
+    /// Where requests to Anthropic's API go; with an empty text, nowhere. Each upstream has an
+    /// address of its own, `/to/anthropic` here; at the bare address those serve that are said.
     pub anthropic_upstream: String,
     /// Where requests to OpenAI's API go, or to one that is compatible with it; with an empty text,
     /// nowhere.
@@ -61,15 +60,12 @@ impl Config {
     pub fn proxy(&self) -> &ProxyTable {
         &self.settings.proxy
     }
-}
 
-/// What a file says of the proxy that may have come with a repository.
-pub(super) fn foreign(file: &File, says: &Dict) -> Option<Breach> {
-    let what = "`proxy` is not read from the file of a project, since it says where credentials \
-                go; expected it in your own epitome.toml, in the file that `--config` names, or in \
-                flags";
-    let is_said = file.found && says.contains_key(TABLE);
-    is_said.then(|| Breach { path: vec![TABLE.to_owned()], what: what.to_owned() })
+    /// Whether the user says what a key of `[proxy]` is, be it the same as what is built in.
+    pub fn says_of_proxy(&self, key: &str) -> bool {
+        let source = self.source_of(&self.whole, &[TABLE, key]);
+        source.is_some_and(|source| source != BUILT_IN)
+    }
 }
 
 #[cfg(test)]
@@ -95,10 +91,14 @@ mod tests {
         let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
         assert_eq!(named.proxy().openai_upstream, "https://elsewhere.example");
         assert_eq!(named.proxy().anthropic_upstream, "https://api.anthropic.com");
+        let said = ["openai_upstream", "anthropic_upstream"].map(|key| named.says_of_proxy(key));
+        assert_eq!(said, [true, false]);
         assert_eq!(named.proxy().dump, Some(folder.path().join("dumps")));
         let flags = Sources::default().flag("--shadow", "proxy.shadow", true);
         let flags = flags.variable("EPITOME_PROXY__LISTEN", "127.0.0.1:9");
-        let values = Config::load(flags).unwrap().values("default").unwrap();
+        let flags = Config::load(flags).unwrap();
+        assert!(flags.says_of_proxy("listen") && !flags.says_of_proxy("ollama_upstream"));
+        let values = flags.values("default").unwrap();
         let check = |key: &str, value: &str, source: &str| {
             let found = values.iter().find(|one| one.key == key).unwrap();
             assert_eq!((found.value.to_string().as_str(), found.source.as_str()), (value, source));

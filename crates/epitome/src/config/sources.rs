@@ -281,14 +281,23 @@ impl Sources {
 /// A folder with all that stands in it.
 fn shelf(folder: &Path, origin: Origin) -> Shelf {
     let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
-    Shelf { folder, origin, foreign, only: None }
+    // It stands in our folder, and that in the project's.
+    let project = folder.parent().and_then(Path::parent).filter(|_| foreign);
+    let near = project.map(depth);
+    Shelf { folder, origin, foreign, only: None, near }
 }
 
 /// The folder of one thing, which is found before any other of its name.
 fn given(folder: &Path) -> Option<Shelf> {
     let (shelf, only) = (folder.parent()?.to_owned(), folder.file_name()?.to_string_lossy());
     let only = Some(only.into_owned());
-    Some(Shelf { folder: shelf, origin: Origin::Given, foreign: true, only })
+    Some(Shelf { folder: shelf, origin: Origin::Given, foreign: true, only, near: None })
+}
+
+/// How deep a folder lies.
+pub(super) fn depth(folder: &Path) -> usize {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    folder.components().count()
 }
 
 /// A value that a flag sets.

@@ -27,7 +27,7 @@ impl Standalone {
     where
         T: DeserializeOwned + JsonSchema,
     {
-        let Layer { says, places } = Layer::text(path, text, &Schema::of::<T>())?;
+        let Layer { says, places, .. } = Layer::text(path, text, &Schema::of::<T>())?;
         let part = Part { says, places: Arc::clone(&places), below: Vec::new() };
         let content = Figment::from(part).extract().map_err(unreadable)?;
         Ok((content, Self(places)))

@@ -4,10 +4,7 @@
 //! it names (hazard 12). Read where profiles are resolved.
 
 use figment::Figment;
-use figment::value::{Dict, Value};
 
-use super::check::Breach;
-use super::sources::File;
 use super::{Config, Problem};
 use crate::models::Scribe;
 
@@ -35,24 +32,6 @@ impl Config {
         }
         Ok(scribes)
     }
-}
-
-/// What a file says of it that may have come with a repository.
-pub(super) fn foreign(file: &File, says: &Dict) -> Vec<Breach> {
-    let profiles = says.get("profile").and_then(Value::as_dict).filter(|_| file.found);
-    let said = profiles
-        .into_iter()
-        .flatten()
-        .filter(|(_, profile)| profile.as_dict().is_some_and(|profile| profile.contains_key(KEY)));
-    let breach = |(name, _): (&String, _)| Breach {
-        path: vec!["profile".to_owned(), name.clone(), KEY.to_owned()],
-        what: format!(
-            "`profile.{name}.{KEY}` is not read from the file of a project, since conversations go \
-             to the models that it names; expected it in your own epitome.toml, in the file that \
-             `--config` names, or in flags"
-        ),
-    };
-    said.map(breach).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use epitome_wire::Scan;
 use tokio::sync::Mutex as Turns;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use super::{Ask, locked};
 use crate::session::Session;
@@ -50,7 +50,9 @@ impl History {
     /// The history that a request holds. What it shares with the one `before` is taken from there.
     pub(super) fn of(ask: &Ask, scan: Scan, before: Option<&Self>) -> Self {
         let system = scan.system.as_ref().map_or(0, |system| system.hash);
-        let root = xxh3_128(ask.format.name().as_bytes()) ^ system;
+        // What another client says is another conversation, however alike it is.
+        let label = ask.label.as_deref().map_or(0, |label| xxh3_128_with_seed(label.as_bytes(), 1));
+        let root = xxh3_128(ask.format.name().as_bytes()) ^ system ^ label;
         let known = before.filter(|before| before.root == root).map_or(&[][..], |before| {
             let pairs = before.scan.messages.iter().zip(&scan.messages);
             let shared = pairs.take_while(|(there, here)| there.hash == here.hash).count();

@@ -1,8 +1,8 @@
 //! Many conversations over one journal: whatever is asked finds the session that it belongs to.
 //!
-//! Invariant: a conversation is found by what it says. Ids that clients send are labels: they name
-//! a session and never choose one, and nothing is shared across tenants. No prompt is refused for
-//! its size (SPEC 2.6). Called by proxies, and by hosts that have more than one conversation.
+//! Invariant: a conversation is found by what it says and by whose it is, and by no name: what one
+//! client says is never taken for what another one does, and nothing is shared across tenants. No
+//! prompt is refused for its size (SPEC 2.6). Called by proxies, and by hosts that have more than one conversation.
 
 mod compaction;
 mod conversations;
@@ -23,7 +23,7 @@ use crate::locks::locked;
 use crate::recorded::said;
 use crate::session::{Clock, Prompt, Session, Shared};
 use crate::target::{KnownLimit, WindowSource};
-use crate::{Error, Profile, Window};
+use crate::{Error, Profile, ScopeOwner, Window};
 use compaction::Compactions;
 use conversations::{Conversations, History, Slot};
 use scans::Scans;
@@ -37,7 +37,7 @@ pub struct Ask {
     pub format: Format,
     /// Whose it is: nothing is shared across tenants. On a machine of one's own it is `local`.
     pub tenant: String,
-    /// The id that the client gives its session; a name and nothing more.
+    /// The id that the client gives its session. It has several under one where it has agents.
     pub label: Option<String>,
     /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
     pub window: Option<u64>,
@@ -111,6 +111,8 @@ pub struct Hub {
     journal: Arc<dyn Archive>,
     settings: Box<dyn Fn() -> Builder + Send + Sync>,
     profile: Profile,
+    /// The project that all of them work in, where there is one.
+    owner: ScopeOwner,
     window: Window,
     clock: Clock,
     shared: Arc<Shared>,
@@ -148,12 +150,13 @@ impl Hub {
         settings: impl Fn() -> Builder + Send + Sync + 'static,
         most: usize,
     ) -> Self {
-        let Builder { profile, window, clock, models, .. } = settings().settled();
+        let Builder { profile, owner, window, clock, models, .. } = settings().settled();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             journal,
             settings: Box::new(settings),
             profile,
+            owner,
             window,
             clock,
             shared: Arc::default(),
@@ -213,7 +216,8 @@ impl Hub {
         };
         let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;
         slot.refuse(None);
-        let sent = self.sent(prompt, ask, history);
+        let scope = session.scope().to_owned();
+        let sent = Sent { scope, ..self.sent(prompt, ask, history) };
         if sent.compacting {
             locked(&self.compactions).asked(&sent);
         }
@@ -315,11 +319,13 @@ impl Hub {
     fn open(&self, ask: &Ask) -> Session {
         let builder = (self.settings)().format(ask.format);
         let session = builder.session(Arc::clone(&self.journal), None);
-        session.within(self.scope(ask), Arc::clone(&self.shared))
+        let owner = self.owner.of_tenant(&ask.tenant);
+        let before = owner.project().map(|_| owner.without_project(self.profile.name()));
+        session.within(self.scope(ask), Arc::clone(&self.shared)).going_on(before)
     }
 
     fn scope(&self, ask: &Ask) -> String {
-        crate::scope_of(&ask.tenant, self.profile.name())
+        self.owner.of_tenant(&ask.tenant).scope(self.profile.name())
     }
 }
 

@@ -17,7 +17,7 @@ const AT: &str = "2026-01-02T03:04:05Z";
 /// A hub over a journal; without a limit the profile's guess holds.
 fn hub(journal: &Arc<Memory>, limit: Option<u64>) -> Hub {
     let mut profile = Profile::default();
-    profile.options.cache.read = 0.0;
+    profile.options.cache.read = Some(0.0);
     Hub::new(journal.clone(), move || {
         let builder = Compressor::builder().profile(profile.clone()).counter(FixedCounter::Words);
         let window = limit.map_or(Window::Guessed, Window::Limit);
@@ -80,6 +80,9 @@ fn conversations_with_one_opening_stay_apart() {
         for topic in ["alpha", "beta"] {
             let other = if topic == "alpha" { "beta" } else { "alpha" };
             let sent = sent(&hub, &ask(&talk(topic, exchanges), ""));
+            let next = talk(topic, exchanges + 1)[exchanges * 2 + 2].to_string();
+            let answer = Answered { message: Some(next.into()), ..Answered::default() };
+            now(hub.answered(&sent, &answer));
             assert!(!text(&sent).contains(other), "{topic} {exchanges}: {}", text(&sent));
             assert_eq!(exchanges > 0, text(&sent).contains(topic));
             if exchanges > 1 {
@@ -108,9 +111,10 @@ fn a_label_names_the_first_conversation_and_marks_the_others() {
     assert_eq!(name(&hub, &talk("a", 3), "work"), "work");
     agent.extend([say("assistant", "Here."), say("user", "And the parser?")]);
     assert_eq!(name(&hub, &agent, "work"), searched);
-    // Another label, and none, change nothing of a conversation that goes on.
-    assert_eq!(name(&hub, &talk("a", 4), "other"), "work");
-    assert_eq!(name(&hub, &talk("a", 5), ""), "work");
+    // Under another label, and under none, it is a conversation of its own from there on.
+    assert_eq!(name(&hub, &talk("a", 4), "other"), "other");
+    assert!(name(&hub, &talk("a", 5), "").starts_with("session-"));
+    assert_eq!(name(&hub, &talk("a", 6), "work"), "work");
 }
 
 #[test]
@@ -134,6 +138,40 @@ fn tenants_share_nothing() {
         let scope = crate::scope_of(tenant, "default");
         assert_eq!(journal.session(&scope, "work").unwrap().turns, 1);
     }
+}
+
+/// What was recorded before there were projects goes on where it is; what begins now is its
+/// project's, whatever first words it shares with that.
+#[test]
+fn an_older_store_goes_on_as_it_was() {
+    let journal: Arc<Memory> = Arc::default();
+    let project = tempfile::tempdir().unwrap();
+    let of_project = || {
+        let owner = crate::ScopeOwner::from(crate::LOCAL).within(project.path(), None);
+        Hub::new(journal.clone(), move || {
+            let builder = Compressor::builder().counter(FixedCounter::Words).owner(owner.clone());
+            builder.window(Window::Limit(300)).clock(|| AT.to_owned())
+        })
+    };
+    let owner = crate::ScopeOwner::from(crate::LOCAL).within(project.path(), None);
+    let (none, own) = (crate::scope("default"), owner.scope("default"));
+    let before = hub(&journal, Some(300));
+    for exchanges in 0..12 {
+        sent(&before, &ask(&talk("a", exchanges), "work"));
+    }
+    let compressed = journal.epochs_of(&none, "work").unwrap().len();
+    assert!(compressed > 0);
+    let live = of_project();
+    let prompt = sent(&live, &ask(&talk("a", 12), "work")).prompt;
+    assert_eq!(prompt.session, "work");
+    assert_eq!(journal.session(&none, "work").unwrap().turns, 13);
+    assert!(journal.session(&own, "work").is_err());
+    // A restart finds it again; another one with the same beginning is the project's.
+    sent(&of_project(), &ask(&talk("a", 13), "work"));
+    assert_eq!(journal.session(&none, "work").unwrap().turns, 14);
+    let other = sent(&live, &ask(&talk("b", 2), "other")).prompt.session;
+    assert!(journal.session(&own, &other).is_ok());
+    assert!(journal.session(&none, &other).is_err());
 }
 
 #[test]
@@ -325,9 +363,8 @@ async fn conversations_go_on_beside_each_other() {
     for one in running {
         one.await.unwrap();
     }
-    // They share their opening, which is recorded once.
     let sessions = journal.sessions("local/default", 0, 100, false).unwrap();
-    assert_eq!(sessions.iter().map(|session| session.turns).sum::<u64>(), 64 * 11 + 1);
+    assert_eq!(sessions.iter().map(|session| session.turns).sum::<u64>(), 64 * 12);
 }
 
 #[test]

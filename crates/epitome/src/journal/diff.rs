@@ -89,7 +89,7 @@ impl Keeper {
     pub fn diff(&self, name: Option<&str>) -> Result<Diff, Error> {
         let history = self.history(name)?;
         let said = history.entries(&*self.journal, &self.scope)?;
-        let rewrites = self.journal.rewrites(&self.scope, history.keys())?;
+        let rewrites = self.journal.rewrites(&self.scope, &history.info.name, history.keys())?;
         let rewrites = placed(&history, rewrites);
         let mut sent = said.clone();
         rewrites.iter().for_each(|(part, rewrite)| put(&mut sent, *part, &rewrite.with));
@@ -235,6 +235,12 @@ impl Desk<'_> {
                 let parts = parts.chunk_by(|one, next| one.entry == next.entry);
                 cut.entries = parts.filter_map(|parts| self.stripped(parts)).collect();
             }
+            Op::Unbind { replies } => {
+                cut.how = "unbind";
+                cut.tokens[0] = replies.iter().map(|it| self.thoughts(moved(it.entry))).sum();
+                let first = replies.first().map_or(EntryId(0), |reply| moved(reply.entry));
+                return (PartId { entry: first, part: u32::MAX }, cut);
+            }
             Op::State { after, text } => {
                 cut.how = "state";
                 cut.tokens[1] = self.counter.count(text) + self.counter.message();
@@ -269,7 +275,7 @@ impl Desk<'_> {
             Op::Drop { entries } => entries.first(),
             Op::Summarize(checkpoint) => checkpoint.covers.first(),
             Op::Strip { parts } => parts.first().map(|part| &part.entry),
-            Op::Replace { .. } | Op::Insert { .. } | Op::State { .. } => None,
+            _ => None,
         };
         let entry = first.map_or(EntryId(0), |&id| moved(id));
         (PartId { entry, part: 0 }, cut)
@@ -277,6 +283,13 @@ impl Desk<'_> {
 
     fn at(&self, part: PartId) -> Option<&Part> {
         self.said.get(part.entry.index())?.parts.get(part.part as usize)
+    }
+
+    /// Tokens of the reasoning of an entry.
+    fn thoughts(&self, id: EntryId) -> u64 {
+        let said = self.said.get(id.index());
+        let thoughts = said.into_iter().flat_map(|entry| entry.thoughts());
+        thoughts.map(|part| self.sizes.part(PartId { entry: id, ..part })).sum()
     }
 
     /// A whole entry that is gone.

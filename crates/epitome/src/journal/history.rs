@@ -6,9 +6,7 @@
 use epitome_kernel::{Lineage, Said, StoreError};
 
 use epitome_store::Archive;
-use epitome_types::{
-    Chain, ContentId, Entry, EntryId, EntryKey, Epoch, Recorded, Role, SessionInfo,
-};
+use epitome_types::{ContentId, Entry, EntryId, EntryKey, Epoch, Recorded, Role, SessionInfo};
 
 use super::PAGE;
 use super::decode::decode;
@@ -71,12 +69,12 @@ impl History {
         info: SessionInfo,
     ) -> Result<Self, StoreError> {
         let mut messages = Vec::with_capacity(info.messages as usize);
-        pages(journal, scope, info.head, info.messages, |page| {
+        pages(journal, scope, &info, |page| {
             messages.extend(page.iter().map(Message::from));
             Ok(())
         })?;
         let keys: Vec<_> = messages.iter().map(|message| message.key).collect();
-        let epochs = journal.epochs(scope, &keys)?;
+        let epochs = journal.epochs(scope, &info.name, &keys)?;
         let answer = journal.answer(scope, &info.name)?.as_ref().map(Message::from);
         let (lineage, pins) = (Lineage::new(epochs.recorded), epochs.pins);
         Ok(Self { info, messages, answer, keys, lineage, pins })
@@ -167,7 +165,7 @@ impl History {
         scope: &str,
     ) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::with_capacity(self.keys.len() + 1);
-        pages(journal, scope, self.info.head, self.info.messages, |page| {
+        pages(journal, scope, &self.info, |page| {
             entries.extend(decode(&self.info.format, page)?);
             Ok(())
         })?;
@@ -190,17 +188,16 @@ impl History {
     }
 }
 
-/// Reads a history page by page.
+/// Reads the history of a session page by page.
 pub(crate) fn pages(
     journal: &dyn Archive,
     scope: &str,
-    head: Chain,
-    messages: u32,
+    info: &SessionInfo,
     mut read: impl FnMut(&[Said]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut from = 0;
-    while from < messages {
-        let page = journal.history(scope, head, from, PAGE)?;
+    while from < info.messages {
+        let page = journal.history(scope, &info.name, info.head, from, PAGE)?;
         if page.is_empty() {
             break;
         }

@@ -4,8 +4,10 @@
 //! often as one likes, also after it grew.
 
 use epitome_count::{Cached, for_model, tools};
-use epitome_kernel::{Batch, Gauge, Sizes, StoreError, Turn};
-use epitome_types::{Chain, Entry, EntryKey, Role, Unit};
+use epitome_kernel::{
+    Batch, Claim, Clue, Counter, Gauge, Holder, Identity, Sizes, StoreError, Turn, identify,
+};
+use epitome_types::{Chain, Entry, EntryKey, Unit};
 use epitome_wire::{Document, Format};
 use serde::Serialize;
 
@@ -14,6 +16,7 @@ use crate::Error;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
 use crate::recorded::{said, title};
 use crate::request::Request;
+use crate::session::{answer, evidence};
 
 /// The session of a recording that has no name.
 const UNNAMED: &str = "session";
@@ -29,6 +32,9 @@ pub struct Imported {
     pub messages: usize,
     /// How many of them are new to the journal.
     pub new: usize,
+    /// What of the file was not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A recording beside what the journal knows of it.
@@ -70,6 +76,7 @@ impl Keeper {
             format: request.from.to_string(),
             messages: entries.len(),
             new: entries.len() - incoming.known,
+            warnings: request.torn.iter().map(ToString::to_string).collect(),
         };
         let stands = || {
             let info = self.journal.session(&self.scope, &session);
@@ -92,9 +99,44 @@ impl Keeper {
                 Some(*chain)
             })
             .collect();
-        let known = self.journal.known(&self.scope, &chains)?;
-        let count = known.as_ref().map_or(0, |(index, _)| index + 1);
-        Ok(Incoming { document, keys, chains, known: count, session: known.map(|known| known.1) })
+        let session = self.same(document, &chains)?;
+        let known = match &session {
+            Some(session) => self.journal.known(&self.scope, session, &chains)?,
+            None => None,
+        };
+        let known = known.map_or(0, |index| index + 1);
+        Ok(Incoming { document, keys, chains, known, session })
+    }
+
+    /// The session that a recording is of: one that holds all of it, or that it proves to go on from.
+    fn same(
+        &self,
+        document: &Document<'_>,
+        chains: &[Chain],
+    ) -> Result<Option<String>, StoreError> {
+        let said = document.entries();
+        let answers: Vec<_> = said.iter().map(answer).collect();
+        let clue = Clue {
+            chains,
+            format: document.format().name(),
+            label: None,
+            least: 1,
+            answers: &answers,
+        };
+        let holders = self.journal.holders(&self.scope, &clue)?;
+        if let Some(whole) = holders.iter().find(|holder| holder.shared == chains.len()) {
+            return Ok(Some(whole.session.clone()));
+        }
+        let evidence: Vec<_> = said.iter().map(evidence).collect();
+        // In a recording a model said what a model says.
+        let holders: Vec<_> = holders.into_iter().map(|it| Holder { opened: 0, ..it }).collect();
+        let counter = for_model(document.model().unwrap_or(BUDGET_VOCABULARY));
+        let size = |place: usize| said.get(place).map_or(0, |it| counter.count(&it.readable()));
+        let nobody = Claim { label: None, session: None };
+        Ok(match identify(nobody, &evidence, size, &holders) {
+            Identity::Continue(from) | Identity::Branch { from, .. } => Some(from.session.clone()),
+            Identity::New { .. } => None,
+        })
     }
 
     /// The session that a recording belongs to: the one whose history it repeats or goes on from,
@@ -105,22 +147,14 @@ impl Keeper {
             Err(StoreError::NoSession { .. }) => Ok(None),
             Err(error) => Err(error),
         };
-        let known = incoming.known.checked_sub(1).map(|last| incoming.chains[last]);
         if let Some(session) = &incoming.session {
-            let repeats = incoming.known == incoming.keys.len();
-            if repeats || find(session)?.map(|info| info.head) == known {
-                return Ok(session.clone());
-            }
+            return Ok(session.clone());
         }
         let head = incoming.chains.last().copied().unwrap_or_default().to_string();
         let Some(name) = name else { return Ok(format!("{UNNAMED}-{}", &head[..8])) };
-        // An edited or rewound recording goes on from somewhere in the middle of its session.
-        let entries = &incoming.document.entries()[..incoming.known];
-        let branches = entries.iter().any(|entry| entry.role != Role::System)
-            && incoming.session.as_deref() == Some(name);
         match find(name)? {
-            Some(_) if !branches => Ok(format!("{name}-{}", &head[..8])),
-            _ => Ok(name.to_owned()),
+            Some(_) => Ok(format!("{name}-{}", &head[..8])),
+            None => Ok(name.to_owned()),
         }
     }
 

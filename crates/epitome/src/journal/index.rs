@@ -54,7 +54,7 @@ impl Keeper {
                 let Some(known) = sessions.get_mut(session) else { continue };
                 let departure = self.pieces(session, known, &said)?;
                 let chains: Vec<Chain> = said.iter().map(|said| said.chain).collect();
-                self.journal.index(&self.scope, &chains, &departure)?;
+                self.journal.index(&self.scope, session, &chains, &departure)?;
                 done += chains.len() as u64;
             }
             told(done);
@@ -72,7 +72,7 @@ impl Keeper {
         let mut departure = Departure::default();
         for (entry, said) in decode(&known.format, said)?.iter().zip(said) {
             if !known.names.knows(entry) {
-                self.look_back(known, said)?;
+                self.look_back(session, known, said)?;
             }
             known.names.learn(entry);
             let text = entry.readable();
@@ -92,10 +92,10 @@ impl Keeper {
     }
 
     /// Learns the calls that stand shortly before a message.
-    fn look_back(&self, known: &mut Known, said: &Said) -> Result<(), StoreError> {
+    fn look_back(&self, session: &str, known: &mut Known, said: &Said) -> Result<(), StoreError> {
         let from = said.place.saturating_sub(NEAR);
         let near = (said.place - from) as usize;
-        let before = self.journal.history(&self.scope, said.chain, from, near)?;
+        let before = self.journal.history(&self.scope, session, said.chain, from, near)?;
         let entries: Vec<Entry> = decode(&known.format, &before)?;
         entries.iter().for_each(|entry| known.names.learn(entry));
         Ok(())

@@ -15,6 +15,7 @@ mod lines;
 mod marks;
 mod names;
 mod pins;
+mod reached;
 mod recall;
 mod report;
 mod snapshots;
@@ -39,36 +40,86 @@ pub(crate) use marks::pending;
 pub use marks::{ToolMarks, Watermark};
 pub(crate) use names::opening;
 pub use pins::Pinned;
-pub use recall::Recalled;
+pub use recall::{Recalled, nothing_on};
 pub use snapshots::Restored;
 pub use status::{Level, Past, Saved, Status};
 
 use crate::lessons::{self, Taught};
 use crate::session::Compressions;
-use crate::{Error, Profile};
+use crate::{Error, Profile, ScopeOwner};
 
 /// Looks after the sessions that one profile recorded in a journal.
 pub struct Keeper {
     journal: Arc<dyn Archive>,
     profile: Profile,
+    /// Whose sessions it may read.
+    owner: ScopeOwner,
+    /// Where those are that it is about.
     scope: String,
 }
 
 impl Keeper {
-    /// The keeper of a profile's sessions.
+    /// The keeper of a profile's sessions that belong to no project.
     pub fn new(journal: Arc<dyn Archive>, profile: Profile) -> Self {
-        Self::of_tenant(journal, profile, crate::LOCAL)
+        Self::of(journal, profile, ScopeOwner::from(crate::LOCAL))
     }
 
-    /// The keeper of the sessions that a tenant has with a profile.
-    pub fn of_tenant(journal: Arc<dyn Archive>, profile: Profile, tenant: &str) -> Self {
-        let scope = crate::scope_of(tenant, profile.name());
-        Self { journal, profile, scope }
+    /// The keeper of the sessions that somebody has with a profile.
+    pub fn of(journal: Arc<dyn Archive>, profile: Profile, owner: ScopeOwner) -> Self {
+        let scope = owner.scope(profile.name());
+        Self { journal, profile, owner, scope }
     }
 
     /// The keeper of the sessions in a scope.
     pub(crate) fn of_scope(journal: Arc<dyn Archive>, profile: Profile, scope: &str) -> Self {
-        Self { journal, profile, scope: scope.to_owned() }
+        let owner = ScopeOwner::from(crate::LOCAL);
+        Self { journal, profile, owner, scope: scope.to_owned() }
+    }
+
+    /// The same for the sessions in another scope.
+    fn at(&self, scope: String) -> Self {
+        let (journal, profile) = (self.journal.clone(), self.profile.clone());
+        Self { journal, profile, owner: self.owner.clone(), scope }
+    }
+
+    /// Those who keep what it may read, itself first; see [`ScopeOwner::reads`].
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn readers(&self) -> Result<Vec<Self>, StoreError> {
+        let mut scopes = self.owner.reads(&*self.journal, self.profile.name())?;
+        scopes.retain(|scope| *scope != self.scope);
+        scopes.insert(0, self.scope.clone());
+        Ok(scopes.into_iter().map(|scope| self.at(scope)).collect())
+    }
+
+    /// The keeper of the scope that the session of this name is in, the nearest one where there are
+    /// several; without a name, of the session that was used last. Itself where there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn of_session(self, name: Option<&str>) -> Result<Self, StoreError> {
+        let mut last: Option<(String, Self)> = None;
+        for reader in self.readers()? {
+            match name {
+                Some(name) => match reader.journal.session(&reader.scope, name) {
+                    Ok(_) => return Ok(reader),
+                    Err(StoreError::NoSession { .. }) => {}
+                    Err(error) => return Err(error),
+                },
+                None => {
+                    let newest = reader.journal.sessions(&reader.scope, 0, 1, false)?;
+                    let Some(newest) = newest.into_iter().next() else { continue };
+                    // Of one moment the nearest.
+                    if last.as_ref().is_none_or(|(at, _)| *at < newest.last) {
+                        last = Some((newest.last, reader));
+                    }
+                }
+            }
+        }
+        Ok(last.map_or(self, |(_, reader)| reader))
     }
 
     /// The journal.

@@ -3,7 +3,7 @@
 //! Invariant: what comes back is an excerpt with its source, for the caller to use as new text; it
 //! leads into no prompt by itself (SPEC 2.2).
 
-use epitome_kernel::{Blob, Counter, Excerpt, Store, StoreError};
+use epitome_kernel::{Blob, Counter, Excerpt, MissedWord, Store, StoreError};
 
 use super::Keeper;
 
@@ -14,6 +14,24 @@ pub enum Recalled {
     Original(Blob),
     /// Passages, best first.
     Excerpts(Vec<Excerpt>),
+    /// Nothing: the words that nothing holds, where that is why.
+    Nothing(Vec<MissedWord>),
+}
+
+/// What is said where a search found nothing: on which words, and which others are near to them.
+pub fn nothing_on(missed: &[MissedWord]) -> String {
+    if missed.is_empty() {
+        return "nothing found; try other words, or allow more tokens".to_owned();
+    }
+    let quoted = |word: &String| format!("`{word}`");
+    let one = |MissedWord { word, near }: &MissedWord| match &near[..] {
+        [] => format!("nothing on `{word}`"),
+        near => {
+            let near: Vec<String> = near.iter().map(quoted).collect();
+            format!("nothing on `{word}`; near: {}", near.join(", "))
+        }
+    };
+    missed.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 impl Keeper {
@@ -27,15 +45,34 @@ impl Keeper {
         &self,
         store: &dyn Store,
         id: &str,
-        catch_up: impl FnOnce(&Self),
+        catch_up: impl Fn(&Self),
     ) -> Result<Blob, StoreError> {
-        match store.original(&self.scope, id) {
+        match self.kept(store, id) {
             Err(StoreError::Unknown { .. }) => {
-                catch_up(self);
-                store.original(&self.scope, id)
+                self.bring_up(catch_up)?;
+                self.kept(store, id)
             }
             found => found,
         }
+    }
+
+    /// The original in the first scope that has one with this id.
+    fn kept(&self, store: &dyn Store, id: &str) -> Result<Blob, StoreError> {
+        let unknown = || StoreError::Unknown { id: id.to_owned() };
+        let mut found = Err(unknown());
+        for scope in self.scopes()? {
+            found = store.original(&scope, id);
+            if !matches!(found, Err(StoreError::Unknown { .. })) {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Has the search know what was said in every scope that is looked through.
+    fn bring_up(&self, catch_up: impl Fn(&Self)) -> Result<(), StoreError> {
+        self.readers()?.iter().for_each(catch_up);
+        Ok(())
     }
 
     /// What answers a query in at most so many tokens, or the original that it is the id of, since
@@ -50,15 +87,20 @@ impl Keeper {
         query: &str,
         most: u64,
         counter: &dyn Counter,
-        catch_up: impl FnOnce(&Self),
+        catch_up: impl Fn(&Self),
     ) -> Result<Recalled, StoreError> {
-        catch_up(self);
+        self.bring_up(catch_up)?;
         if is_id(query)
-            && let Ok(blob) = store.original(&self.scope, query)
+            && let Ok(blob) = self.kept(store, query)
         {
             return Ok(Recalled::Original(blob));
         }
-        store.search(&self.scope, query, most, counter).map(Recalled::Excerpts)
+        let scopes = self.scopes()?;
+        let found = store.search_in(&scopes, query, most, counter)?;
+        if found.is_empty() {
+            return store.missed(&scopes, query).map(Recalled::Nothing);
+        }
+        Ok(Recalled::Excerpts(found))
     }
 }
 

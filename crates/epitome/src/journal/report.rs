@@ -103,7 +103,7 @@ impl Keeper {
                 (to.count, to.saved) = (to.count + 1, to.saved + saved);
             }
         };
-        for rewrite in self.journal.rewrites(&self.scope, history.keys())? {
+        for rewrite in self.journal.rewrites(&self.scope, &history.info.name, history.keys())? {
             let place = history.keys().iter().position(|key| *key == rewrite.key);
             let message = place.and_then(|place| history.messages.get(place));
             let at = message.and_then(|message| message.at.as_deref()).unwrap_or_default();

@@ -262,7 +262,7 @@ impl Keeper {
 
     fn arrivals(&self, history: &History) -> Result<(Saved, Saved), StoreError> {
         let (mut offloaded, mut digested) = (Saved::default(), Saved::default());
-        for rewrite in self.journal.rewrites(&self.scope, history.keys())? {
+        for rewrite in self.journal.rewrites(&self.scope, &history.info.name, history.keys())? {
             let saved = match rewrite.how {
                 How::Offload => &mut offloaded,
                 _ => &mut digested,

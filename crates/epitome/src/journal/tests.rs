@@ -82,7 +82,7 @@ fn an_edited_file_is_a_branch_and_another_one_of_its_name_is_not() {
     assert_eq!(import(&keeper, &messages, Some("a")), ("a".to_owned(), 1));
     let other = [messages[0].clone(), json!({"role": "user", "content": "Hello."})];
     let (name, new) = import(&keeper, &other, Some("a"));
-    assert!(name.starts_with("a-") && name.len() == 10 && new == 1, "{name} {new}");
+    assert!(name.starts_with("a-") && name.len() == 10 && new == 2, "{name} {new}");
     assert!(import(&keeper, &conversation(1)[1..2], None).0.starts_with("session-"));
 }
 

@@ -35,7 +35,7 @@ pub use crate::journal::Watermark;
 
 use crate::journal::{Keeper, Pinned};
 use crate::session::{Clock, system_time};
-use crate::{Error, Profile};
+use crate::{Error, Profile, ScopeOwner};
 
 /// So many sessions are named where one is not there.
 const NAMED: usize = 8;
@@ -53,13 +53,13 @@ pub struct Levers {
 }
 
 impl Levers {
-    /// The levers over the sessions that a tenant's profile recorded in a journal, pulled by `by`.
-    /// There are no augments.
-    pub fn new<J>(journal: Arc<J>, profile: Profile, tenant: &str, by: By) -> Self
+    /// The levers over the sessions that somebody has with a profile, pulled by `by`: a tenant by
+    /// its name, or in a project. There are no augments.
+    pub fn new<J>(journal: Arc<J>, profile: Profile, owner: impl Into<ScopeOwner>, by: By) -> Self
     where
         J: Archive + Store + 'static,
     {
-        let keeper = Keeper::of_tenant(journal.clone(), profile, tenant);
+        let keeper = Keeper::of(journal.clone(), profile, owner.into());
         let (augments, clock) = (Folders::default(), Arc::new(system_time));
         Self { keeper, store: journal, by, augments, clock }
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Levers;
-use crate::journal::{Lines, Recalled};
+use crate::journal::{Lines, Recalled, nothing_on};
 use crate::{Error, for_model};
 
 /// Counts tokens where the profile names no model.
@@ -28,7 +28,8 @@ pub enum Wanted<'a> {
 pub struct Excerpts {
     /// What was found, best first.
     pub found: Vec<Found>,
-    /// How to go on where not all of it is here.
+    /// How to go on where not all of it is here, or where nothing is: which words nothing holds, and
+    /// which are near to them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
 }
@@ -75,6 +76,9 @@ impl Levers {
                     text: one.text,
                 });
                 Excerpts { found: found.collect(), more: None }
+            }
+            Recalled::Nothing(missed) => {
+                Excerpts { found: Vec::new(), more: Some(nothing_on(&missed)) }
             }
         })
     }

@@ -3,18 +3,25 @@
 //! Invariant: a model is asked only where the user named it (never a project), at the one address
 //! that the name leads to. Named by the configuration, connected by hosts.
 
+mod price;
 mod table;
+mod unaided;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use epitome_kernel::Model;
-use epitome_model::{Client, Endpoint, EndpointError, ModelSpec, SpecError, Transport};
+use epitome_model::{
+    Client, Endpoint, EndpointError, ModelCalls, ModelSpec, OwnCalls, SpecError, Transport,
+};
+use epitome_types::Usage;
 
 use crate::profile::Profile;
+pub use price::{Price, PriceError, Prices, Quote};
 pub(crate) use table::Listed;
 pub use table::{ModelTable, ModelTableError, NotListed};
+pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The one who needs no model, and the model that a conversation is with, as they are named.
 const EXTRACTIVE: &str = "extractive";
@@ -60,6 +67,8 @@ pub(crate) struct Models {
     pub(crate) all: Vec<Arc<dyn Model>>,
     /// The one among them that the conversation is with.
     talking: Option<Arc<dyn Model>>,
+    /// What they were asked for.
+    calls: Arc<OwnCalls>,
 }
 
 impl Models {
@@ -77,7 +86,7 @@ impl Models {
 
 impl From<Vec<Arc<dyn Model>>> for Models {
     fn from(all: Vec<Arc<dyn Model>>) -> Self {
-        Self { all, talking: None }
+        Self { all, ..Self::default() }
     }
 }
 
@@ -148,8 +157,9 @@ impl Profile {
         transport: Arc<dyn Transport>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
+        let calls = Arc::new(OwnCalls::default());
         let ready = |client: Client| -> Arc<dyn Model> {
-            Arc::new(client.signatures(self.signatures.clone()))
+            Arc::new(client.signatures(self.signatures.clone()).counted(calls.clone()))
         };
         let talking = talking.cloned().map(ready);
         let mut all = Vec::new();
@@ -163,13 +173,48 @@ impl Profile {
                 }
             }
         }
-        self.models = Models { all, talking };
+        self.models = Models { all, talking, calls };
         Ok(self)
     }
 
     /// The models that are ready to be asked; none before [`Profile::connected`].
     pub fn models(&self) -> &[Arc<dyn Model>] {
         &self.models.all
+    }
+
+    /// What these were asked for as yet, by any session of this profile and its clones.
+    pub fn own_calls(&self) -> Vec<ModelCalls> {
+        self.models.calls.all()
+    }
+
+    /// Those that came since.
+    pub fn own_calls_since(&self, before: &[ModelCalls]) -> Vec<ModelCalls> {
+        let mut calls = self.own_calls();
+        for call in &mut calls {
+            let same = |one: &&ModelCalls| one.model == call.model && one.unpaid == call.unpaid;
+            if let Some(known) = before.iter().find(same) {
+                call.sum = call.sum.since(known.sum);
+            }
+        }
+        calls
+    }
+
+    /// What own calls cost: in tokens of input that are not cached, and in US dollars where the
+    /// price of the model is known; nothing on a server of one's own.
+    pub fn cost_of(&self, call: &ModelCalls) -> (f64, Option<f64>) {
+        let ModelCalls { model, unpaid, sum } = call;
+        if *unpaid {
+            return (0.0, Some(0.0));
+        }
+        let (cache, model) = (self.cache_prices(Some(model), false), Some(model.as_str()));
+        let Usage { input, cache_read, cache_written, output } = sum.usage;
+        let units = input as f64
+            + cache_read as f64 * cache.read
+            + cache_written as f64 * cache.write
+            + output as f64 * self.prices().output(model);
+        // The size of each prompt is not known; it is not a long one.
+        let dollars = self.prices().of(model).map(|quote| quote.price.of(0, units));
+        (units, dollars)
     }
 
     /// Whether it names a model by itself.

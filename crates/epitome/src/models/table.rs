@@ -26,6 +26,8 @@ pub struct ModelTable {
     models: Arc<[Listed]>,
     /// The sizes of all models of an API.
     sizes: BTreeMap<String, Sizes>,
+    /// What models do with what they thought, the user's own entries first.
+    reasoning: Arc<[Reasoned]>,
 }
 
 /// What a chosen context size leaves to the prompt, in tokens.
@@ -47,6 +49,15 @@ pub(crate) struct Listed {
     /// Its parameters, in billions, where its name does not tell.
     #[serde(default, deserialize_with = "parameters")]
     pub(crate) billions: Option<f64>,
+}
+
+/// What a model does with what it thought.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reasoned {
+    name: String,
+    /// Whether its provider binds it to the prompt before it (hazards 39 and 40).
+    bound: bool,
 }
 
 /// Why a model table cannot be read.
@@ -112,6 +123,7 @@ impl ModelTable {
         Ok(Self {
             models: own.model.into_iter().chain(self.models.iter().cloned()).collect(),
             sizes,
+            reasoning: own.reasoning.into_iter().chain(self.reasoning.iter().cloned()).collect(),
         })
     }
 
@@ -123,6 +135,18 @@ impl ModelTable {
             let named = self.models.iter().rev().filter(|entry| entry.begins(&model[start..]));
             named.max_by_key(|entry| entry.name.len())
         })
+    }
+
+    /// Whether a model's provider binds what it thought to the prompt before it. A model that is not
+    /// known is a newer one, and those do (hazards 39 and 40).
+    pub(crate) fn binds(&self, model: Option<&str>) -> bool {
+        let model = model.unwrap_or_default().to_ascii_lowercase();
+        let ends = model.match_indices(['/', '.', ':']).map(|(at, _)| at + 1);
+        let known = std::iter::once(0).chain(ends).find_map(|start| {
+            let named = self.reasoning.iter().rev().filter(|one| one.is_of(&model[start..]));
+            named.max_by_key(|one| one.name.len())
+        });
+        known.is_none_or(|known| known.bound)
     }
 
     /// The entry of a model that was asked for by name.
@@ -191,6 +215,16 @@ impl ModelTable {
     }
 }
 
+impl Reasoned {
+    /// Whether it is about a model. A version that goes on behind the name is another model's.
+    fn is_of(&self, model: &str) -> bool {
+        let Some(rest) = model.strip_prefix(&*self.name) else { return false };
+        let digits = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+        let version = rest.starts_with('-') && (1..=2).contains(&digits);
+        rest.is_empty() || rest.starts_with(ENDS) && !version
+    }
+}
+
 impl Listed {
     /// Whether a model's name begins like this entry's.
     fn begins(&self, model: &str) -> bool {
@@ -215,7 +249,11 @@ impl Default for ModelTable {
     fn default() -> Self {
         // Every profile has it, and the text is the same each time.
         static PARSED: LazyLock<ModelTable> = LazyLock::new(|| {
-            let none = ModelTable { models: Arc::default(), sizes: BTreeMap::new() };
+            let none = ModelTable {
+                models: Arc::default(),
+                sizes: BTreeMap::new(),
+                reasoning: Arc::default(),
+            };
             none.extended(SHIPPED).expect("the shipped model table is sound")
         });
         PARSED.clone()
@@ -230,6 +268,8 @@ struct Table {
     sizes: BTreeMap<String, Shared>,
     #[serde(default)]
     model: Vec<Listed>,
+    #[serde(default)]
+    reasoning: Vec<Reasoned>,
 }
 
 /// The sizes of an API's models.
@@ -243,6 +283,7 @@ impl Table {
             ModelTableError { line, cause: error.message().to_owned() }
         })?;
         table.model.iter_mut().for_each(|entry| entry.name.make_ascii_lowercase());
+        table.reasoning.iter_mut().for_each(|one| one.name.make_ascii_lowercase());
         Ok(table)
     }
 }
@@ -304,6 +345,35 @@ mod tests {
         check("ft:gpt-4o-mini:team::x", Some(128_000));
         check("llama3.2:3b", Some(131_072));
         check("llama3", Some(8192));
+    }
+
+    #[test]
+    fn models_that_are_not_known_bind_what_they_thought() {
+        let table = ModelTable::default();
+        for (model, bound) in [
+            ("claude-sonnet-4-5-20250929", false),
+            ("us.anthropic.claude-opus-4-8", false),
+            ("claude-opus-5", false),
+            ("claude-opus-5[1m]", false),
+            ("anthropic/claude-3.5-sonnet", false),
+            ("claude-3-7-sonnet-latest", false),
+            ("gpt-5.1-codex", false),
+            ("o4-mini", false),
+            ("GPT-6.1", false),
+            ("claude-opus-5-5", true),
+            ("claude-opus-5-5-20260901", true),
+            ("claude-fable-5-2", true),
+            ("claude-fable-5-3", true),
+            ("claude-sonnet-6", true),
+            ("gpt-6.2", true),
+            ("gpt-6.3-mini", true),
+            ("somebody/something", true),
+        ] {
+            assert_eq!(table.binds(Some(model)), bound, "{model}");
+        }
+        assert!(table.binds(None));
+        let own = "[[reasoning]]\nname = \"Something\"\nbound = false\n";
+        assert!(!table.extended(own).unwrap().binds(Some("somebody/something")));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 use super::pattern::{means, precision};
 use super::reference::PluginRef;
 use crate::config::Problem;
+use crate::trusted::Refusal;
 
 /// The plugins of a profile.
 #[derive(Clone, Default)]
@@ -63,7 +64,7 @@ impl Plugins {
 
     /// Why one may not run, with the remedy.
     pub(crate) fn refusal(&self, plugin: &PluginRef) -> Option<Problem> {
-        plugin.brought()?.refusal(self.trust.as_ref())
+        plugin.refusal(self.trust.as_ref()).map(Refusal::problem)
     }
 
     /// Whether all of them may run.

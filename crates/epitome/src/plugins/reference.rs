@@ -4,12 +4,12 @@
 //! a profile is resolved.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use epitome_kernel::nearest;
-use epitome_lua::{OptionShape, folder_hash};
+use epitome_lua::{OptionShape, Trust, folder_hash};
 use epitome_plugin::host::{Launch, Limits};
 use epitome_plugin::{About, Plugin};
 use serde_json::{Map, Value as Json};
@@ -19,7 +19,8 @@ use super::shelf::{MadeOf, Placed};
 use crate::config::{Problem, hint};
 use crate::policies::Stated;
 use crate::rack::Origin;
-use crate::trusted::Brought;
+use crate::scope::project_around;
+use crate::trusted::{Brought, Refusal};
 
 /// A program in Python writes no byte code into its folder, whose content is what was trusted.
 const QUIET: (&str, &str) = ("PYTHONDONTWRITEBYTECODE", "1");
@@ -32,6 +33,11 @@ pub struct PluginRef {
 }
 
 impl PluginRef {
+    /// A plugin of whose options nothing is said.
+    pub(crate) fn unset(placed: Placed) -> Self {
+        Self { placed, stated: Stated::default() }
+    }
+
     /// A plugin with what is said of its options.
     ///
     /// # Errors
@@ -127,11 +133,39 @@ impl PluginRef {
         self.stated.places.get(option).map(String::as_str)
     }
 
-    /// What needs to be trusted of it, where it needs to be.
-    pub(crate) fn brought(&self) -> Option<Brought<'_>> {
+    /// Why it may not run; `None` where it may.
+    pub(crate) fn refusal(&self, trust: Option<&Trust>) -> Option<Refusal> {
         let (shelf, folder) = (self.foreign()?, self.folder()?);
         let (name, place, parts) = (self.name(), self.place(), vec![folder]);
-        Some(Brought { what: "plugin", name, place, shelf, folder, parts })
+        let brought = Brought { what: "plugin", name, place, shelf, folder, parts };
+        let refused = brought.refusal(trust);
+        refused.or_else(|| Some(Refusal::outside(self.name(), self.place(), &self.stray()?)))
+    }
+
+    /// What it runs of the project that stands outside of its folder, so that whoever trusts the
+    /// folder says nothing of it. What its links lead to belongs to the folder.
+    fn stray(&self) -> Option<PathBuf> {
+        let MadeOf::Program { folder, manifest } = &self.placed.made_of else { return None };
+        let own = folder.canonicalize().ok()?;
+        let project = project_around(&own)?;
+        let (program, arguments) = manifest.command.split_first()?;
+        let named = match program.contains('/') {
+            true => vec![PathBuf::from(program)],
+            false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+                .map(|folder| folder.join(program))
+                .find(|path| path.is_file())
+                .into_iter()
+                .collect(),
+        };
+        // As `/srv/run.sh` and `--file=/srv/run.sh`.
+        let words = arguments.iter().flat_map(|word| [Some(&**word), word.split('=').nth(1)]);
+        let named = named.into_iter().chain(words.flatten().map(PathBuf::from));
+        let strays = |path: PathBuf| {
+            let there = path.is_absolute().then(|| path.canonicalize().ok()).flatten()?;
+            let is_own = there.starts_with(&own) || path.starts_with(folder);
+            (there.starts_with(&project) && !is_own).then_some(there)
+        };
+        named.into_iter().find_map(strays)
     }
 
     /// The code that is compiled in, where it is.

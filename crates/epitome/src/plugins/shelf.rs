@@ -4,14 +4,17 @@
 //! Invariant: the first folder that holds a name decides, and nothing is run. Made by the
 //! configuration.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use epitome_lua::Trust;
 use epitome_plugin::Plugin;
 
 use super::manifest::{FILE, Manifest};
+use super::reference::PluginRef;
 use super::shipped;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Problem};
 use crate::rack::{Origin, Rack, Shelf};
 
 /// A plugin, where it was found.
@@ -54,6 +57,42 @@ impl Shelves {
         let (name, origin) = (name.to_owned(), Origin::Shipped);
         let code = shipped::plugin(&name);
         Ok(code.map(|code| Placed { name, origin, made_of: MadeOf::Code(code), foreign: None }))
+    }
+
+    /// Passes over what may not run, or cannot, and would hide something that may; gives the reason
+    /// by name.
+    pub(crate) fn pass_over(&mut self, trust: Option<&Trust>) -> BTreeMap<String, Problem> {
+        let mut problems = BTreeMap::new();
+        for name in self.0.foreign_names() {
+            while let Some(shelf) = self.0.find(&name).filter(|shelf| shelf.only.is_none()).cloned()
+                && let Some(next) = self.next(&name)
+                && shelf.foreign
+            {
+                let problem = match placed(&shelf, &name) {
+                    Err(error) => {
+                        let what = format!(
+                            "the plugin `{name}` is passed over, and the {next} one of that name \
+                             answers: {error}"
+                        );
+                        Problem::new(shelf.place(&name).join(FILE).display().to_string(), what)
+                    }
+                    Ok(placed) => {
+                        let plugin = PluginRef::unset(placed);
+                        let Some(refusal) = plugin.refusal(trust) else { break };
+                        refusal.passed_over(next)
+                    }
+                };
+                problems.entry(name.clone()).or_insert(problem);
+                self.0.pass_over(&shelf, &name);
+            }
+        }
+        problems
+    }
+
+    /// Where the plugin is from that is hidden by the one of this name.
+    fn next(&self, name: &str) -> Option<Origin> {
+        let behind = self.0.behind(name).next().map(|shelf| shelf.origin);
+        behind.or_else(|| shipped::plugin(name).map(|_| Origin::Shipped))
     }
 
     /// Where a plugin stands that may not be asked for, since only what is shipped may.

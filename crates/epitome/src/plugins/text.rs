@@ -56,6 +56,7 @@ impl Text {
             speaker: Speaker::Tool,
             within: None,
             known_as: None,
+            note: None,
         };
         let bytes = u32::try_from(job.text.len()).ok()?;
         let id = EntryId(0);

@@ -17,6 +17,8 @@ use super::reference::PolicyRef;
 use super::{DEFAULT, FILE, extends};
 use crate::config::{ConfigError, Problem, hint};
 use crate::plugins::{Hooked, Plugins};
+use crate::rack::Origin;
+use crate::trusted::Refusal;
 
 /// The policies of a profile: the host's own, then those that the configuration names.
 #[derive(Clone)]
@@ -26,6 +28,8 @@ pub(crate) struct Policies {
     /// The options of what is built in, which a policy may have in place of its own.
     built_in: Map<String, Json>,
     trust: Option<Trust>,
+    /// What was passed over when the policies and plugins were looked for.
+    passed: Vec<Problem>,
     kept: Arc<Kept>,
 }
 
@@ -45,6 +49,7 @@ pub struct Loaded {
     own: Vec<Arc<dyn Policy>>,
     chain: Vec<Ready>,
     left_out: Vec<Problem>,
+    passed: Vec<Problem>,
 }
 
 /// A policy of the configuration that is ready to be asked.
@@ -97,6 +102,11 @@ impl Loaded {
         &self.left_out
     }
 
+    /// What came with the project and may not or cannot run, while another one of its name answers.
+    pub fn passed_over(&self) -> &[Problem] {
+        &self.passed
+    }
+
     /// Has the files of the policies watched, and tells of what became of each change, until what
     /// is given back falls. Of a change that cannot be used the last good generation stays.
     ///
@@ -130,7 +140,12 @@ impl fmt::Debug for Loaded {
 
 impl Policies {
     pub(crate) fn new(chain: Vec<Link>, built_in: Map<String, Json>, trust: Option<Trust>) -> Self {
-        Self { own: Vec::new(), chain, built_in, trust, kept: Arc::default() }
+        Self { own: Vec::new(), chain, built_in, trust, passed: Vec::new(), kept: Arc::default() }
+    }
+
+    /// The same, where these were passed over.
+    pub(crate) fn without(self, passed: Vec<Problem>) -> Self {
+        Self { passed, ..self }
     }
 
     /// Those in Lua.
@@ -188,13 +203,15 @@ impl Policies {
         plugins: &Plugins,
     ) -> Result<Loaded, ConfigError> {
         if self.chain.is_empty() {
-            return Ok(Loaded { own: self.own.clone(), ..Loaded::default() });
+            let (own, passed) = (self.own.clone(), self.passed.clone());
+            return Ok(Loaded { own, passed, ..Loaded::default() });
         }
         let mut kept = self.kept.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = kept.get(counter.id()) {
             return Ok(loaded.clone());
         }
-        let mut loaded = Loaded { own: self.own.clone(), ..Loaded::default() };
+        let (own, passed) = (self.own.clone(), self.passed.clone());
+        let mut loaded = Loaded { own, passed, ..Loaded::default() };
         for link in &self.chain {
             let ready = match link {
                 Link::Plugin { name, .. } => {
@@ -207,7 +224,9 @@ impl Policies {
                         None
                     }
                     None => {
-                        Some(Ready::Lua(Arc::new(self.one(self.engine()?, policy, counter)?)))
+                        let (policy, passed) = self.first_good(policy, counter)?;
+                        loaded.passed.extend(passed);
+                        Some(Ready::Lua(Arc::new(policy)))
                     }
                 },
             };
@@ -219,7 +238,35 @@ impl Policies {
 
     /// Why a policy may not run, with the remedy.
     pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
-        policy.brought()?.refusal(self.trust.as_ref())
+        policy.brought()?.refusal(self.trust.as_ref()).map(Refusal::problem)
+    }
+
+    /// A policy, or where it came with the project and cannot be loaded what it hides.
+    fn first_good(
+        &self,
+        policy: &PolicyRef,
+        counter: &Arc<dyn Counter>,
+    ) -> Result<(LuaPolicy, Option<Problem>), ConfigError> {
+        let loaded = self.one(self.engine()?, policy, counter);
+        // One that is given by itself is that one and no other of its name.
+        let is_brought = policy.foreign().is_some() && policy.origin() != Origin::Given;
+        let mut hidden = policy.hides().filter(|_| is_brought);
+        let hidden = hidden.find(|hidden| self.refusal(hidden).is_none());
+        match (loaded, hidden) {
+            (Err(ConfigError::Invalid(problems)), Some(hidden)) => {
+                let loaded = self.one(self.engine()?, &hidden, counter)?;
+                let problem = problems.into_iter().next().map(|Problem { place, what }| {
+                    let (name, from) = (policy.name(), hidden.origin());
+                    let what = format!(
+                        "{what}: the policy `{name}` is passed over, and the {from} one of that \
+                         name answers"
+                    );
+                    Problem::new(place, what)
+                });
+                Ok((loaded, problem))
+            }
+            (loaded, _) => Ok((loaded?, None)),
+        }
     }
 
     /// Loads one policy.

@@ -110,6 +110,12 @@ impl PolicyRef {
         })
     }
 
+    /// The policies that it hides, which have its name, the next one first.
+    pub fn hides(&self) -> impl Iterator<Item = Self> {
+        let stated = |placed: &Placed| Self::new(placed.clone(), self.stated.clone());
+        self.placed.hides.iter().map(stated)
+    }
+
     /// Whether the profile does not hold without it: it names the policy, while of what a policy
     /// extends it may be left out.
     pub fn is_required(&self) -> bool {
@@ -122,7 +128,7 @@ impl PolicyRef {
     }
 
     /// Its file, as messages name it.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match (self.origin(), self.folder()) {
             (Origin::Shipped, _) | (_, None) => format!("{}/{FILE} (shipped)", self.name()),
             (_, Some(folder)) => folder.join(FILE).display().to_string(),

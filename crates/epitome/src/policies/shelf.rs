@@ -4,11 +4,14 @@
 //! Invariant: the first folder that holds a name decides, and nothing is run. Made by the
 //! configuration.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use epitome_lua::{Found, Source};
+use epitome_lua::{Found, Source, Trust};
 
+use super::reference::{PolicyRef, Stated};
 use super::shipped;
+use crate::config::Problem;
 use crate::rack::{Origin, Rack, Shelf};
 
 /// The folder of shared modules, which is no policy.
@@ -27,6 +30,8 @@ pub(crate) struct Placed {
     pub(crate) origin: Origin,
     /// The folder of policies that it stands in, where that needs to be trusted first.
     pub(crate) foreign: Option<PathBuf>,
+    /// What it hides that has its name, the next one first.
+    pub(crate) hides: Vec<Placed>,
 }
 
 /// All folders of policies.
@@ -41,13 +46,30 @@ impl Shelves {
     /// The policy of a name that may be asked for.
     pub(crate) fn find(&self, name: &str) -> Option<Placed> {
         let own = self.0.find(name).filter(|_| name != LIBRARY);
-        own.map(|shelf| placed(shelf, name)).or_else(|| {
-            let files = shipped::folder(name)?;
-            let is_policy = files.read(FILE).is_ok_and(|text| text.is_some());
-            let libraries = library(None);
-            let found = Found { name: name.to_owned(), files, libraries };
-            is_policy.then_some(Placed { found, origin: Origin::Shipped, foreign: None })
-        })
+        let Some(shelf) = own else { return shipped_policy(name) };
+        let behind = self.0.behind(name).map(|shelf| placed(shelf, name));
+        let hides = behind.chain(shipped_policy(name)).collect();
+        Some(Placed { hides, ..placed(shelf, name) })
+    }
+
+    /// Passes over what may not run and would hide something that may; gives the reason by name.
+    pub(crate) fn pass_over(&mut self, trust: Option<&Trust>) -> BTreeMap<String, Problem> {
+        let mut problems = BTreeMap::new();
+        for name in self.0.foreign_names() {
+            while let Some(placed) = self.find(&name)
+                && let Some(next) = placed.hides.first().map(|next| next.origin)
+                && let Some(shelf) =
+                    self.0.find(&name).filter(|shelf| shelf.only.is_none()).cloned()
+            {
+                let policy = PolicyRef::new(placed, Stated::default());
+                let refusal = policy.brought().and_then(|brought| brought.refusal(trust));
+                let Some(refusal) = refusal else { break };
+                let problem = refusal.passed_over(next);
+                problems.entry(name.clone()).or_insert(problem);
+                self.0.pass_over(&shelf, &name);
+            }
+        }
+        problems
     }
 
     /// A policy of this name that may not be asked for, since only what is shipped may.
@@ -73,12 +95,21 @@ impl Shelves {
     }
 }
 
+/// A policy that is shipped.
+fn shipped_policy(name: &str) -> Option<Placed> {
+    let files = shipped::folder(name)?;
+    let is_policy = files.read(FILE).is_ok_and(|text| text.is_some());
+    let found = Found { name: name.to_owned(), files, libraries: library(None) };
+    let placed = Placed { found, origin: Origin::Shipped, foreign: None, hides: Vec::new() };
+    is_policy.then_some(placed)
+}
+
 /// A policy that stands on a shelf.
 fn placed(shelf: &Shelf, name: &str) -> Placed {
     let files = Source::Folder(shelf.place(name));
     let libraries = library(Some(&shelf.folder));
     let found = Found { name: name.to_owned(), files, libraries };
-    Placed { found, origin: shelf.origin, foreign: shelf.trusted_whole() }
+    Placed { found, origin: shelf.origin, foreign: shelf.trusted_whole(), hides: Vec::new() }
 }
 
 /// Where shared modules are looked for: beside the policy, then among what is shipped.

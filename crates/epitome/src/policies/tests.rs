@@ -310,16 +310,17 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
 fn what_is_only_extended_may_be_left_out() {
-    let (own, project) = (folder(&[("team", TEAM)]), tempfile::tempdir().unwrap());
-    let ollm = project.path().join(".epitome/policies/ollm");
-    std::fs::create_dir_all(&ollm).unwrap();
-    std::fs::write(ollm.join(FILE), BASE).unwrap();
+    let team = TEAM.replace("ollm", "base");
+    let (own, project) = (folder(&[("team", &team)]), tempfile::tempdir().unwrap());
+    let base = project.path().join(".epitome/policies/base");
+    std::fs::create_dir_all(&base).unwrap();
+    std::fs::write(base.join(FILE), BASE).unwrap();
     let sources = Sources::default().policies(own.path()).brought(project.path());
     let sources = sources.trust(&project.path().join("data/trusted"));
     let profile = Config::load(sources).unwrap().profile("team").unwrap();
     let loaded = profile.load(&counter()).unwrap();
     assert_eq!(loaded.current().len(), 1);
-    assert!(loaded.left_out()[0].to_string().contains("`ollm` came with the project"));
+    assert!(loaded.left_out()[0].to_string().contains("`base` came with the project"));
 
     let words = "word ".repeat(900);
     let message = format!(
@@ -329,7 +330,7 @@ fn what_is_only_extended_may_be_left_out() {
         crate::Compressor::builder().profile(profile).target(crate::Target::Ratio(4.0));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let report = runtime.block_on(compressor.build().compress(message.as_bytes())).unwrap().report;
-    let told = |line: &String| line.contains("`ollm` came with the project");
+    let told = |line: &String| line.contains("`base` came with the project");
     assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
 }
 
@@ -355,4 +356,93 @@ fn only_what_is_shipped_runs_where_that_is_asked_for() {
     assert_eq!(config.profile("ollm").unwrap().policies()[0].origin(), Origin::Shipped);
     let error = config.profile("team").unwrap_err().to_string();
     assert!(error.ends_with("may not run: only shipped policies may"), "{error}");
+}
+
+/// What a clone brings of a shipped name neither runs unasked nor stops anything: it is passed over,
+/// untrusted or broken, and that is said.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn what_is_not_trusted_hides_nothing() {
+    let project = tempfile::tempdir().unwrap();
+    let brought = |name: &str, text: &str| {
+        let folder = project.path().join(".epitome/policies").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(FILE), text).unwrap();
+        folder
+    };
+    let config = || {
+        let sources = Sources::default().brought(project.path());
+        Config::load(sources.trust(&project.path().join("data/trusted"))).unwrap()
+    };
+    let check = |name: &str, from: Option<Origin>, told: &str| {
+        let profile = config().profile(name).unwrap();
+        assert!(profile.permitted().is_ok(), "{name}");
+        let loaded = profile.load(&counter()).unwrap();
+        let told_of: Vec<_> = loaded.passed_over().iter().map(ToString::to_string).collect();
+        assert_eq!(told_of.len(), usize::from(!told.is_empty()), "{told_of:?}");
+        assert!(told_of.iter().all(|line| line.contains(told)), "{told_of:?}");
+        assert_eq!(profile.policies().first().map(|it| it.origin()), from, "{name}");
+        loaded.current().len()
+    };
+    let ollm = brought("ollm", BASE);
+    let default = brought("default", "--- @api 1\nreturn { options = \"default\" }\n");
+    let says = |name: &str| {
+        format!(
+            "{name}/policy.lua: the policy `{name}` came with the project and is not trusted: it is \
+             passed over, and the shipped one of that name answers; read it, then let it run with \
+             `epitome trust "
+        )
+    };
+    check("ollm", Some(Origin::Shipped), &says("ollm"));
+    // What is built in needs no policy, and says that there is one.
+    assert_eq!(check("default", None, &says("default")), 0);
+    check("early", Some(Origin::Shipped), "");
+    config().trust().unwrap().trust(&ollm).unwrap();
+    config().trust().unwrap().trust(&default).unwrap();
+    check("ollm", Some(Origin::Project), "");
+    assert_eq!(check("default", Some(Origin::Project), ""), 1);
+    // Trusted and broken it stops nothing, either.
+    brought("ollm", "--- @api 1\nreturn {\n");
+    config().trust().unwrap().trust(&ollm).unwrap();
+    check("ollm", Some(Origin::Project), "ollm/policy.lua:3: Expected");
+}
+
+/// What the nearest folder says holds, and the user's own comes behind the project's.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+fn the_nearest_folder_decides() {
+    let top = tempfile::tempdir().unwrap();
+    let put = |folder: &str| {
+        let team = top.path().join(folder).join("team");
+        std::fs::create_dir_all(&team).unwrap();
+        std::fs::write(team.join(FILE), BASE).unwrap();
+    };
+    let near = top.path().join("far/near");
+    put("far/.epitome/policies");
+    put("far/near/ours");
+    put("own");
+    std::fs::write(near.join("epitome.toml"), "policies = 'ours'\n").unwrap();
+    let config = || {
+        let sources = Sources::default().policies(&top.path().join("own"));
+        let sources = sources.trust(&top.path().join("data/trusted"));
+        Config::load(sources.project(&near).unwrap()).unwrap()
+    };
+    let found = || {
+        let config = config();
+        let policy = config.policies().into_iter().find(|it| it.name() == "team").unwrap();
+        let shown = |policy: &PolicyRef| {
+            let folder = policy.folder().unwrap().strip_prefix(top.path()).unwrap();
+            folder.display().to_string()
+        };
+        let hides: Vec<_> = policy.hides().map(|it| shown(&it)).collect();
+        [vec![shown(&policy)], hides].concat()
+    };
+    // None of them is trusted: each is passed over for the next, and the user's own answers.
+    assert_eq!(found(), ["own/team"]);
+    let trust = config();
+    let trust = trust.trust().unwrap();
+    trust.trust(&top.path().join("far/.epitome/policies")).unwrap();
+    assert_eq!(found(), ["far/.epitome/policies/team", "own/team"]);
+    trust.trust(&near.join("ours")).unwrap();
+    assert_eq!(found(), ["far/near/ours/team", "far/.epitome/policies/team", "own/team"]);
 }

@@ -15,12 +15,12 @@ use epitome_plan::{
     Envelope, SummaryOptions, Texts,
 };
 use epitome_types::{ContentId, Stand};
-use epitome_wire::Signatures;
+use epitome_wire::{Document, Format, Signatures};
 
 use self::options::Words;
 pub(crate) use self::options::{Contradiction, Options, State as StateOptions, Summaries};
 use crate::config::{Config, ConfigError, Problem, Sources};
-use crate::models::{ModelTable, Models, Scribe};
+use crate::models::{ModelTable, Models, Prices, Scribe};
 use crate::plugins::{PluginRef, Plugins};
 use crate::policies::{Link, Loaded, Policies, PolicyRef};
 use crate::session::Redaction;
@@ -61,6 +61,7 @@ pub struct Profile {
     /// The model whose window it is, where it was asked for by name.
     pub(crate) window_of: Option<String>,
     pub(crate) table: ModelTable,
+    pub(crate) prices: Prices,
     pub(crate) store: Option<PathBuf>,
     pub(crate) policies: Policies,
     pub(crate) plugins: Plugins,
@@ -200,9 +201,48 @@ impl Profile {
         &self.signatures
     }
 
-    /// What it takes a cached token to cost, against one that is not (hazard 14).
-    pub fn cache_prices(&self) -> CachePrices {
-        CachePrices { read: self.options.cache.read, write: self.options.cache.write }
+    /// The same profile with another price table.
+    #[must_use]
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// What models cost.
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// What a cached token costs where nothing is known of the model, against one that is not
+    /// cached: the unit in which costs of different models are compared.
+    pub fn cache_rule(&self) -> CachePrices {
+        self.or_as_set(self.prices.cache(None, false))
+    }
+
+    /// What a cached token of a model costs (hazard 14); `hour` says that what is written is kept
+    /// for an hour.
+    pub fn cache_prices(&self, model: Option<&str>, hour: bool) -> CachePrices {
+        self.or_as_set(self.prices.cache(model.or(self.model()), hour))
+    }
+
+    /// The same for a server that is paid nothing, whatever its cache holds.
+    pub(crate) fn unpaid(&self) -> CachePrices {
+        self.or_as_set(CachePrices { read: 0.0, write: 0.0 })
+    }
+
+    fn or_as_set(&self, by_model: CachePrices) -> CachePrices {
+        let cache = &self.options.cache;
+        CachePrices {
+            read: cache.read.unwrap_or(by_model.read),
+            write: cache.write.unwrap_or(by_model.write),
+        }
+    }
+
+    /// The largest prompt that a model takes, in tokens; where that is not known, what is guessed
+    /// for the format.
+    pub fn window_of_model(&self, model: Option<&str>, format: Format) -> u64 {
+        let listed = model.and_then(|model| self.table.of(model)).filter(|it| it.is_fixed());
+        listed.map_or_else(|| self.options.limit.guess(format), |listed| listed.window)
     }
 
     /// The hash of its effective options, overrides included, and of its policies and plugins with
@@ -264,11 +304,19 @@ impl Profile {
         }
     }
 
+    /// Whether what the model of a request thought has to leave with what stands before it: its
+    /// provider binds it to that (hazards 39 and 40). Models that bind take no budget to think.
+    pub(crate) fn unbinds(&self, request: &Document<'_>) -> bool {
+        let is_signed = matches!(request.format(), Format::Anthropic | Format::Responses);
+        is_signed && !request.has_thinking_budget() && self.table.binds(request.model())
+    }
+
     /// What the kernel is told.
     pub(crate) fn compress(&self, back: Back, envelope: Envelope) -> CompressOptions {
         let (compress, words) = (&self.options.compress, self.words(back));
         CompressOptions {
             stand: Stand::default(),
+            unbind: false,
             inputs: Vec::new(),
             keep_recent_share: compress.keep_recent_share,
             keep_recent_slack: compress.keep_recent_slack,

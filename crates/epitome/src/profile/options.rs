@@ -112,12 +112,15 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cache {
-    /// What a token costs that is read from the cache.
-    #[schemars(range(min = 0.0))]
-    pub(crate) read: f64,
-    /// What a token costs that is written to it.
-    #[schemars(range(min = 0.0))]
-    pub(crate) write: f64,
+    /// What a token costs that is read from the cache; as the price table says of the model where it
+    /// is not set.
+    #[serde(default)]
+    #[schemars(with = "f64", range(min = 0.0))]
+    pub(crate) read: Option<f64>,
+    /// What a token costs that is written to it; likewise.
+    #[serde(default)]
+    #[schemars(with = "f64", range(min = 0.0))]
+    pub(crate) write: Option<f64>,
     /// Seconds after which the provider has forgotten what nobody asked for.
     pub(crate) ttl: u64,
 }

@@ -123,7 +123,7 @@ impl Session {
                 state.doing.push((Act::Goal(act), by.clone()));
                 Some(told)
             }
-            Err(error @ GoalError::Locked { .. }) => {
+            Err(error @ (GoalError::Locked { .. } | GoalError::State { .. })) => {
                 let (policy, text) = (GOALS.to_owned(), error.to_string());
                 Some(Happened::PolicyWarning { policy, text, level: None })
             }

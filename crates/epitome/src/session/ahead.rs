@@ -73,7 +73,7 @@ impl Session {
     /// That words of models take the place of extracts, where there are any and rewriting the
     /// prompt costs nothing.
     pub(super) fn rewording(&self, ground: &Ground<'_, '_>, brief: &Brief) -> Option<Due> {
-        let prices = self.settings.profile.cache_prices();
+        let prices = self.prices(ground.source);
         let is_free = ground.cold || prices.write <= prices.read;
         let background = self.background.as_ref().filter(|_| is_free)?;
         let is_there = background.has_words_for(ground.standing.epoch);
@@ -340,6 +340,7 @@ fn reach(plan: &Plan) -> usize {
         Op::Strip { parts } => parts.last().map(|part| part.entry),
         Op::Insert { after, .. } | Op::State { after, .. } => *after,
         Op::Summarize(checkpoint) => checkpoint.covers.last().copied(),
+        Op::Unbind { .. } => None,
     });
     last.max().map_or(0, |last| last.index() + 1)
 }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
-use epitome_kernel::{Commit, Departure, InForce, epoch_of};
+use epitome_kernel::{ChainRound, Commit, Departure, InForce, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, Demands, Envelope, stalled};
 use epitome_types::hook::{Budgets, Common, Order, Orders};
 use epitome_types::{
@@ -56,6 +56,8 @@ const PROPOSED: [Stage; 4] =
 /// order beside changing the prompt is done.
 #[derive(Default)]
 struct Passed {
+    /// What the policies gave so far.
+    round: ChainRound,
     /// The last policy whose plan it was.
     policy: Option<String>,
     /// Where the watermark moves, and who moves it.
@@ -165,7 +167,7 @@ impl Session {
         let (orders, policy) = match due.work {
             Work::Reword => (Orders::default(), None),
             Work::Compress | Work::Draft => {
-                planning.orders(passed.policy.as_deref(), &mut told).await
+                planning.orders(&passed.round, passed.policy.as_deref(), &mut told).await
             }
         };
         state.aside.add(mem::take(&mut told.exports), told.handover.take());
@@ -180,10 +182,12 @@ impl Session {
         let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
         let grown = ground.growth(drafted).unwrap_or(ground.assembled);
         let envelope = Envelope { tokens: ground.schemas + grown, bytes: 0 };
-        let back = self.back();
+        let back = self.way_back(ground);
         let options = (self.settings.profile.compress(back, envelope), back);
         let options = shaped(options, &brief.council, &brief.common, (&orders, policy)).await;
-        let options = CompressOptions { inputs: planning.inputs(), ..options };
+        let unbind = self.settings.profile.unbinds(ground.source.document()?);
+        let inputs = planning.inputs();
+        let options = CompressOptions { inputs, unbind, passages: true, ..options };
         let standing = mem::take(&mut planning.standing);
         let standing = self.with_words(standing, ground, &options);
         planning.standing.clone_from(&standing.plan);

@@ -6,10 +6,14 @@
 use epitome_types::hook::{Occasion, Strength, Trigger, TriggerJob};
 use epitome_types::{Act, Budget, By, Cause, Happened, Role};
 
+use epitome_plan::CachePrices;
+use epitome_wire::Format;
+
 use super::Session;
 use super::compress::Brief;
 use super::events::Events;
 use super::ground::Ground;
+use super::source::Source;
 use super::state::State;
 use crate::facts::answered;
 
@@ -58,6 +62,14 @@ impl Due {
 }
 
 impl Session {
+    /// What the cache takes of a request's model; nothing on a server of one's own.
+    pub(super) fn prices(&self, source: &Source<'_>) -> CachePrices {
+        match source.format {
+            Format::Ollama => self.settings.profile.unpaid(),
+            _ => self.settings.profile.cache_prices(source.model(), source.is_kept_an_hour()),
+        }
+    }
+
     /// Whether a compression is due, as the policies and the bounds say.
     pub(crate) async fn due(
         &self,
@@ -76,13 +88,14 @@ impl Session {
         let is_pending = pending.is_some();
         let asked = self.asked.then(|| USER.to_owned()).or(pending);
         let manual = asked.is_some().then_some(Cause::Manual);
-        let prices = self.settings.profile.cache_prices();
+        let prices = self.prices(ground.source);
         let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
         let mut job = TriggerJob {
             common: brief.common.clone(),
             cause: match self.told.refused {
                 Some(_) => Occasion::Overflow,
                 None if asked.is_some() => Occasion::Manual,
+                None if state.rested => Occasion::Idle,
                 None => Occasion::Turn,
             },
             replied: new.iter().any(|entry| entry.role == Role::Assistant),

@@ -50,12 +50,19 @@ pub(crate) struct Whole<'l, 't> {
     pub(crate) lineage: &'l Lineage,
     pub(crate) in_force: Option<InForce<'l, 't>>,
     plain: View<'t>,
+    /// Whether reasoning that is still to come is void as well.
+    voids: bool,
 }
 
 impl<'l, 't> Whole<'l, 't> {
     pub(crate) fn of(lineage: &'l Lineage, tail: &'t Tail<'_>, keys: &[EntryKey]) -> Self {
-        let in_force = lineage.in_force(&tail.thread, keys);
-        Self { lineage, in_force, plain: identity(&tail.thread) }
+        let mut in_force = lineage.in_force(&tail.thread, keys);
+        let mut plain = identity(&tail.thread);
+        let void = lineage.void_from(keys, in_force.as_ref());
+        if let Some(from) = void {
+            in_force.as_mut().map_or(&mut plain, |it| &mut it.view).unthink_from(from);
+        }
+        Self { lineage, in_force, plain, voids: void.is_some() }
     }
 
     /// The history as it is sent.
@@ -78,7 +85,7 @@ impl<'l, 't> Whole<'l, 't> {
     /// may be in force.
     pub(crate) fn waits(&self, keys: &[EntryKey]) -> bool {
         let furthest = self.lineage.furthest(keys, &[]).map(|epoch| epoch.id);
-        furthest != self.in_force.as_ref().map(|in_force| in_force.epoch.id)
+        self.voids || furthest != self.in_force.as_ref().map(|in_force| in_force.epoch.id)
     }
 
     /// The checkpoints in the prompt, oldest first, each with the entries that it stands for.

@@ -11,7 +11,7 @@ use epitome_wire::{Format, Scan};
 use super::ground::Ground;
 use super::source::Source;
 use super::turn::Reading;
-use super::{Prompt, Session, UNNAMED};
+use super::{Prompt, Session};
 use crate::Error;
 use crate::target::KnownLimit;
 
@@ -27,15 +27,13 @@ impl Session {
         let source = &Source::shared(request, format, scan);
         let mut state = self.state.clone();
         let counter = self.counter_for(source.model());
-        let (reading, mut memory) = self.read(source, None, &mut state, &counter)?;
+        let (reading, mut memory) = self.read(source, None, &mut state, (&counter, false))?;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let tail = &reading.tail(source, &state, gauge)?;
         let live = &self.live(source, window, tail)?;
         let (whole, tally, standing) = self.survey(tail, &state.lineage, &reading, &state);
         let Reading { incoming, schemas, .. } = &reading;
-        let name = self.name.clone().or_else(|| incoming.session.clone());
-        let name = name.or_else(|| self.told.label.clone());
-        let name = name.as_deref().unwrap_or(UNNAMED);
+        let name = &*incoming.session;
         let (schemas, at, cold, typed) = (*schemas, "", false, None);
         let ground = Ground {
             source,

@@ -17,6 +17,7 @@ mod due;
 mod events;
 mod export;
 mod ground;
+mod identity;
 mod inputs;
 mod known;
 mod look;
@@ -53,8 +54,9 @@ use std::sync::Arc;
 use epitome_store::Archive;
 use epitome_types::{Happened, SessionInfo};
 
-pub use clock::{Clock, system_time};
+pub use clock::{Clock, calendar_time, system_time};
 pub(crate) use events::Listener;
+pub(crate) use identity::{answer, evidence};
 #[cfg(test)]
 pub(crate) use offload::OFFLOADED;
 pub use offload::remove_offloaded;
@@ -69,9 +71,9 @@ use notes::Notes;
 use offload::Offload;
 use pushed::Pushed;
 use reload::Reloads;
-use shared::Claim;
 pub(crate) use shared::Shared;
 pub(crate) use source::Source;
+pub use source::keeps_an_hour;
 use state::State;
 
 /// The session of a conversation that named none and is not known from before.
@@ -85,13 +87,13 @@ pub struct Session {
     /// Its name, and whether the host gave it; otherwise it is found with each request.
     name: Option<String>,
     named: bool,
+    /// Where it may have begun, until its first request says.
+    before: Option<String>,
     clock: Clock,
     redaction: Redaction,
     shared: Arc<Shared>,
     /// What the hub that it belongs to knows beside what the user said.
     pub(crate) told: Told,
-    /// The name that it is about to take.
-    claim: Option<Claim>,
     /// Whether the user asked for a compression.
     asked: bool,
     /// The errors of policies that were told already.
@@ -144,7 +146,7 @@ enum Given {
 
 impl Session {
     pub(crate) fn new(settings: Builder, journal: Arc<dyn Archive>, name: Option<&str>) -> Self {
-        let scope = crate::scope(settings.profile.name());
+        let scope = settings.owner.scope(settings.profile.name());
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
         let offload = settings.workspace.clone().map(Offload::new);
@@ -156,11 +158,11 @@ impl Session {
             scope,
             name,
             named,
+            before: None,
             clock,
             redaction,
             shared: Arc::default(),
             told: Told::default(),
-            claim: None,
             asked: false,
             said: BTreeSet::new(),
             taken_back: Vec::new(),
@@ -179,6 +181,16 @@ impl Session {
     pub(crate) fn within(self, scope: String, shared: Arc<Shared>) -> Self {
         let told = Told { hub: true, ..Told::default() };
         Self { scope, shared, told, ..self }
+    }
+
+    /// The same, where its conversation may have begun before there were projects, in this scope.
+    pub(crate) fn going_on(self, before: Option<String>) -> Self {
+        Self { before, ..self }
+    }
+
+    /// The scope that it is recorded in.
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
     }
 
     /// Its name, once it has one.

@@ -1,22 +1,26 @@
 //! What left the prompt, as files that the client's own tools open (hazard 19).
 //!
 //! Invariant: a file is in the workspace, whole, before a prompt that names it is recorded or
-//! handed out; where one cannot be written, no further text of the session names files. What a
-//! file holds is made of the request itself, so it is there again after a restart and in another
-//! folder. Called by the turn.
+//! handed out, and was seen to be there for that very request (SPEC 2.14); where one cannot be
+//! written, no further text of the session names files, and older texts name `epitome recall` in
+//! the place of those that are gone. What a file holds is made of the request itself, so it is there
+//! again after a restart, in another folder, and once somebody removed it. Called by the turn.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::{Workspace, WorkspaceError};
-use epitome_types::{Checkpoint, ContentId, Entry, Epoch, Happened, Op, Part, PartId, Recorded};
+use epitome_kernel::{Lineage, Workspace, WorkspaceError};
+use epitome_types::{
+    Checkpoint, ContentId, Entry, Epoch, Happened, Op, Part, PartId, Recorded, Role,
+};
+use epitome_wire::offers_tools;
 use epitome_workspace::Folder;
 
-use super::Session;
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::state::State;
 use super::tail::Tail;
+use super::{Given, Session};
 use crate::profile::Back;
 
 /// Where the files stand, relative to the workspace.
@@ -24,6 +28,9 @@ pub(crate) const OFFLOADED: &str = ".epitome/offloaded";
 
 /// So many letters of a tool's name stand in the name of a file.
 const TOOL: usize = 40;
+
+/// So many digits of an id stand there.
+const SHORT: usize = 8;
 
 /// The workspace of a session.
 pub(crate) struct Offload {
@@ -34,8 +41,8 @@ pub(crate) struct Offload {
 /// What is known of a workspace.
 #[derive(Default)]
 struct Known {
-    /// The files that are there, by their paths.
-    there: BTreeSet<String>,
+    /// The files that are there, by their paths, each as it was seen last.
+    there: BTreeMap<String, u64>,
     /// Why one could not be written, and whether that was told.
     failed: Option<(WorkspaceError, bool)>,
 }
@@ -79,7 +86,7 @@ impl Offload {
         let mut paths = named(text, id);
         if !paths.is_empty() {
             let known = self.known();
-            paths.retain(|path| !known.there.contains(path));
+            paths.retain(|path| !known.there.contains_key(path));
         }
         paths
     }
@@ -91,9 +98,29 @@ impl Offload {
             if !self.workspace.persisted(path, all.as_bytes()) {
                 self.workspace.export(path, all.as_bytes())?;
             }
-            self.known().there.insert(path.clone());
+            let stamp = self.workspace.stamp(path).unwrap_or_default();
+            self.known().there.insert(path.clone(), stamp);
         }
         Ok(())
+    }
+
+    /// Looks at the files that are taken to be there. Says whether one was changed or is gone: then
+    /// all of the request is to be read, which writes them again.
+    pub(crate) fn has_lost(&self) -> bool {
+        let mut known = self.known();
+        let before = known.there.len();
+        known.there.retain(|path, stamp| self.workspace.stamp(path) == Some(*stamp));
+        known.there.len() < before
+    }
+
+    /// A text that names the way back that there is, where files that it names are not there.
+    fn readdressed(&self, text: &str) -> Option<String> {
+        let gone = addresses(text).into_iter();
+        let mut gone = gone.filter(|(path, _)| self.workspace.stamp(path).is_none()).peekable();
+        gone.peek()?;
+        Some(gone.fold(text.to_owned(), |text, (path, id)| {
+            text.replace(&path, &format!("epitome recall {id}"))
+        }))
     }
 }
 
@@ -103,6 +130,46 @@ impl Session {
         match &self.offload {
             Some(offload) if offload.known().failed.is_none() => Back::File,
             _ => Back::Store,
+        }
+    }
+
+    /// How what leaves a prompt is found again by the model that reads it: not at all, where its
+    /// client has no tool to open anything with (SPEC 2.16). A host that pushes is told of the store.
+    pub(crate) fn way_back(&self, ground: &Ground<'_, '_>) -> Back {
+        let pushed = matches!(self.given, Given::Pushed(_));
+        let [came, _] = ground.by();
+        let calls = came.tools + came.tool_calls + came.tool_results > 0;
+        let entries = ground.tail.thread.entries().iter();
+        let mut prompts = entries.filter(|entry| entry.role == Role::System).flat_map(Entry::texts);
+        if pushed || calls || prompts.any(offers_tools) { self.back() } else { Back::None }
+    }
+
+    /// Where files cannot be written, lets what stands in prompts name those that are gone by
+    /// `epitome recall`.
+    pub(crate) fn readdress(&self, state: &mut State) {
+        let Some(offload) = self.offload.as_ref().filter(|_| self.back() != Back::File) else {
+            return;
+        };
+        for rewrite in state.rewrites.values_mut() {
+            if let Some(with) = offload.readdressed(&rewrite.with) {
+                rewrite.with = with;
+            }
+        }
+        let mut recorded = state.lineage.recorded().to_vec();
+        let ops = recorded.iter_mut().flat_map(|one| &mut one.epoch.plan.ops);
+        let texts = ops.filter_map(|op| match op {
+            Op::Summarize(checkpoint) => Some(&mut checkpoint.text),
+            Op::Replace { with, .. } => Some(with),
+            _ => None,
+        });
+        let mut changed = false;
+        for text in texts {
+            if let Some(other) = offload.readdressed(text) {
+                (*text, changed) = (other, true);
+            }
+        }
+        if changed {
+            state.lineage = Arc::new(Lineage::new(recorded));
         }
     }
 
@@ -241,22 +308,28 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The files of an original that a text names.
 fn named(text: &str, id: ContentId) -> Vec<String> {
-    let (id, mut paths) = (id.short(), Vec::new());
+    let id = id.short();
+    let own = addresses(text).into_iter().filter(|(_, of)| *of == id);
+    own.map(|(path, _)| path).collect()
+}
+
+/// The files that a text names, each with the id that it is called by.
+fn addresses(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
     for (at, _) in text.match_indices(OFFLOADED) {
         let name = text[at + OFFLOADED.len()..].strip_prefix('/').unwrap_or_default();
         let end = name.find(|letter: char| letter == '/' || letter.is_whitespace());
         let stem = name[..end.unwrap_or(name.len())].split_once(".md").map(|(stem, _)| stem);
-        let is_own = |stem: &&str| {
-            stem.strip_suffix(&*id).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
-        };
-        if let Some(stem) = stem.filter(is_own) {
-            let path = format!("{OFFLOADED}/{stem}.md");
-            if !paths.contains(&path) {
-                paths.push(path);
+        let Some(stem) = stem else { continue };
+        let id = stem.rsplit('_').next().unwrap_or_default();
+        if id.len() == SHORT && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let address = (format!("{OFFLOADED}/{stem}.md"), id.to_owned());
+            if !found.contains(&address) {
+                found.push(address);
             }
         }
     }
-    paths
+    found
 }
 
 /// Whose a file is, as its first line says it; the file's id follows.

@@ -5,7 +5,7 @@
 
 use std::slice;
 
-use epitome_kernel::{Batch, Gauge, Said, Sizes, StoreError};
+use epitome_kernel::{Batch, Beginning, Gauge, Said, Sizes, StoreError};
 use epitome_types::{Chain, Entry, EntryId, EntryKey, Unit};
 use epitome_wire::{Document, Format};
 
@@ -13,7 +13,7 @@ use super::notes::Notes;
 use super::pushed::Pushed;
 use super::source::Source;
 use super::state::{Known, chains};
-use super::{Given, Prompt, Session, UNNAMED};
+use super::{Given, Prompt, Session};
 use crate::Error;
 use crate::journal::pages;
 use crate::recorded::{said, title};
@@ -70,7 +70,7 @@ impl Session {
         let placed = Entry { id: EntryId(place as u32), ..entry };
         let said = said((format, bytes), &placed, names, tokens[0], &self.redaction);
         let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
-        self.append(names.1, Batch { after, model, title, ..batch(format, vec![said]) })?;
+        self.append(Batch { after, model, title, ..batch(format, vec![said]) })?;
         self.opened()?.add(bytes, key, &placed);
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Session {
         let journal = (&*self.journal, &*self.scope);
         self.notes = Notes::until(&info.last, name, journal, &self.settings)?;
         let mut said = Vec::with_capacity(info.messages as usize);
-        pages(&*self.journal, &self.scope, info.head, info.messages, |page| {
+        pages(&*self.journal, &self.scope, &info, |page| {
             said.extend_from_slice(page);
             Ok(())
         })?;
@@ -134,8 +134,11 @@ impl Session {
         let (entries, Known { keys, .. }) = (document.entries(), pushed.known());
         let chains = chains(&keys);
         let Some(&head) = chains.last() else { return Ok(()) };
-        let known = self.journal.known(&self.scope, &chains)?;
-        let known = known.map_or(0, |(index, _)| index + 1);
+        let known = match &self.name {
+            Some(name) => self.journal.known(&self.scope, name, &chains)?,
+            None => None,
+        };
+        let known = known.map_or(0, |index| index + 1);
         let stands = |name: &String| {
             self.journal.session(&self.scope, name).is_ok_and(|info| info.head == head)
         };
@@ -154,26 +157,17 @@ impl Session {
             title: title(entries, &self.redaction).unwrap_or_default(),
             ..batch(pushed.format, new.collect())
         };
-        self.append(chains[0], batch)
+        self.append(batch)
     }
 
-    /// Records messages under the session's name. A new one without a name gets it of its first
-    /// message, and shares it with nobody.
-    fn append(&mut self, first: Chain, batch: Batch) -> Result<(), Error> {
+    /// Records messages under the session's name. A new one without a name gets one that nobody has.
+    fn append(&mut self, batch: Batch) -> Result<(), Error> {
         let name = match &self.name {
             Some(name) => name.clone(),
-            None => {
-                let plain = format!("{UNNAMED}-{}", &first.to_string()[..8]);
-                let mut name = plain.clone();
-                let mut number = 1;
-                while self.is_taken(&name)? {
-                    number += 1;
-                    name = format!("{plain}-{number}");
-                }
-                name
-            }
+            None => self.begin_session(&Beginning::default())?,
         };
-        let batch = Batch { at: (self.clock)(), ..batch };
+        let label = self.named.then(|| name.clone());
+        let batch = Batch { at: (self.clock)(), label, ..batch };
         self.journal.append(&self.scope, &name, &batch)?;
         (self.name, self.named) = (Some(name), true);
         Ok(())

@@ -113,7 +113,7 @@ impl Redaction {
                 | Op::Insert { text, .. }
                 | Op::State { text, .. } => self.redact(text),
                 Op::Summarize(checkpoint) => self.redact(&mut checkpoint.text),
-                Op::Drop { .. } | Op::Strip { .. } => {}
+                Op::Drop { .. } | Op::Strip { .. } | Op::Unbind { .. } => {}
             }
         }
     }

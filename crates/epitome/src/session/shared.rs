@@ -1,10 +1,9 @@
 //! What the sessions of one host have in common: the counters with their caches, what was learned
-//! of models, the watch over the
-//! files of the policies, and the names that are about to be taken.
+//! of models, and the watch over the files of the policies.
 //!
 //! Invariant: nothing in here is known of a conversation. A session by itself has one of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use epitome_count::{Cached, for_model};
@@ -23,7 +22,6 @@ const COUNTS: usize = 1 << 18;
 pub(crate) struct Shared {
     counters: Mutex<BTreeMap<String, Arc<dyn Counter>>>,
     reloads: Mutex<Option<Arc<Reloads>>>,
-    claimed: Mutex<BTreeSet<(String, String)>>,
     pub(crate) lessons: Lessons,
 }
 
@@ -55,31 +53,5 @@ impl Shared {
         let watch = Arc::new(Reloads::watch(&profile.load(counter)?)?);
         *reloads = Some(Arc::clone(&watch));
         Ok(watch)
-    }
-
-    /// Takes a name until it is recorded; `None` where somebody else is about to.
-    pub(crate) fn claim(self: &Arc<Self>, scope: &str, name: &str) -> Option<Claim> {
-        let claimed = (scope.to_owned(), name.to_owned());
-        let is_free = locked(&self.claimed).insert(claimed.clone());
-        is_free.then(|| Claim { shared: Arc::clone(self), claimed })
-    }
-}
-
-/// A name that is about to be recorded; it is given back when this falls.
-pub(crate) struct Claim {
-    shared: Arc<Shared>,
-    claimed: (String, String),
-}
-
-impl Claim {
-    /// Whether it is the claim to this name.
-    pub(crate) fn is_of(&self, name: &str) -> bool {
-        self.claimed.1 == name
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        locked(&self.shared.claimed).remove(&self.claimed);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use epitome_types::Entry;
 use epitome_wire::{Document, Format, Scan, WireError, scan};
+use memchr::memmem;
 
 /// A request.
 pub(crate) struct Source<'a> {
@@ -74,6 +75,11 @@ impl<'a> Source<'a> {
         self.scan.model.as_deref()
     }
 
+    /// Whether the client asks its provider to keep what it caches for an hour.
+    pub(crate) fn is_kept_an_hour(&self) -> bool {
+        keeps_an_hour(self.body)
+    }
+
     /// Whether a recording tells when its messages were said.
     pub(crate) fn is_recorded(&self) -> bool {
         !self.at.is_empty()
@@ -82,5 +88,30 @@ impl<'a> Source<'a> {
     /// The request as it came.
     pub(crate) fn unchanged(&self) -> Bytes {
         self.shared.cloned().unwrap_or_else(|| Bytes::copy_from_slice(self.body))
+    }
+}
+
+/// Whether a request asks for a cache of an hour, which costs more to write (hazard 14). In a text the
+/// quotes would be escaped.
+pub fn keeps_an_hour(body: &[u8]) -> bool {
+    /// What may stand between the mark and its time to live.
+    const NEAR: usize = 80;
+    memmem::find_iter(body, b"\"1h\"").any(|at| {
+        let before = &body[at.saturating_sub(NEAR)..at];
+        memmem::find(before, b"\"cache_control\"").is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_is_asked_for_by_a_mark() {
+        let check = |body: &str, expected| assert_eq!(keeps_an_hour(body.as_bytes()), expected);
+        check(r#"{"cache_control": {"type": "ephemeral", "ttl": "1h"}}"#, true);
+        check(r#"{"cache_control":{"type":"ephemeral"}}"#, false);
+        check(r#"{"cache_control":{"ttl":"5m"},"text":"\"1h\""}"#, false);
+        check(r#"{"text":"{\"cache_control\":{\"ttl\":\"1h\"}}"}"#, false);
     }
 }

@@ -15,6 +15,7 @@ use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
 
 use super::acts::{Acts, Doing};
 use super::export::Aside;
+use super::identity::Belonging;
 use super::memory::Memory;
 use super::system::Made;
 use crate::background::{Answered, Question};
@@ -22,6 +23,11 @@ use crate::background::{Answered, Question};
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
+    /// Whether the provider forgot the last prompt before this request came.
+    pub(crate) rested: bool,
+    /// The session that it was read of, and whether no other can be taken for it.
+    session: String,
+    pub(crate) proven: bool,
     /// The history as it last came.
     pub(crate) keys: Arc<Vec<EntryKey>>,
     /// The history up to each entry.
@@ -75,9 +81,12 @@ pub(crate) struct Incoming {
     /// The history up to each entry.
     pub(crate) chains: Arc<Vec<Chain>>,
     pub(crate) reconciled: Reconciled,
-    /// How many entries are in the journal, and the session that leads to the last of them.
+    /// The session that it belongs to.
+    pub(crate) session: String,
+    /// How many entries are in the journal.
     pub(crate) recorded: usize,
-    pub(crate) session: Option<String>,
+    /// Whether the session has what another one had before it.
+    pub(crate) inherits: bool,
     /// How many entries an earlier request held.
     pub(crate) sent: usize,
     /// Where it does not go on from the last history: whether it goes on from what its session came to
@@ -121,16 +130,8 @@ impl Incoming {
 }
 
 impl State {
-    /// Looks an incoming history up, and reads what the journal says of it: all of it where the
-    /// history or the records changed under this session, else what concerns the new entries.
-    /// `sent` says how many entries an earlier request held, where the journal does not tell.
-    pub(crate) fn meet(
-        &mut self,
-        read: Read,
-        sent: Option<usize>,
-        journal: &dyn Archive,
-        scope: &str,
-    ) -> Result<Incoming, StoreError> {
+    /// Takes up an incoming history beside the one that is known.
+    pub(crate) fn take_up(&mut self, read: Read) -> Reconciled {
         let (reconciled, more) = match read {
             Read::Whole(mut keys) => {
                 let reconciled = reconcile(&self.keys, &keys);
@@ -138,17 +139,37 @@ impl State {
             }
             Read::Further(keys) => (Reconciled::Extend { from: self.keys.len() }, keys),
         };
+        self.go_on(reconciled.shared(), more);
+        reconciled
+    }
+
+    /// Reads what the journal says of a history that was taken up: all of it where the history, its
+    /// session or the records changed, else what concerns the new entries. `sent` says how many
+    /// entries an earlier request held, where the journal does not tell.
+    pub(crate) fn meet(
+        &mut self,
+        mut reconciled: Reconciled,
+        belonging: Belonging,
+        sent: Option<usize>,
+        (journal, scope): (&dyn Archive, &str),
+    ) -> Result<Incoming, StoreError> {
+        let Belonging { session, proven, inherited } = belonging;
+        if session != self.session {
+            // Nothing that is known of another session is known of this one.
+            let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
+            *self = Self { keys, chains, session: session.clone(), ..Self::default() };
+            reconciled = Reconciled::New;
+        }
+        self.proven = proven;
         let shared = reconciled.shared();
-        self.go_on(shared, more);
         let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
         let extends = matches!(reconciled, Reconciled::Extend { .. });
         let seen = extends.then_some(self.seen);
         // Where it was rewound, whose history its end is has to be asked.
         let before = if extends { shared } else { shared.min(keys.len().saturating_sub(1)) };
-        let history = Onward { keys: &keys, chains: &chains, before, seen };
+        let history = Onward { session: &session, keys: &keys, chains: &chains, before, seen };
         let Met { known, rewrites, epochs } = journal.meet(scope, &history)?;
-        let recorded = known.as_ref().map_or(shared, |(index, _)| before + index + 1);
-        let session = known.map(|(_, session)| session);
+        let recorded = known.map_or(shared, |index| before + index + 1);
         self.arrive(&rewrites);
         let steady = match epochs {
             News::Quiet(epochs) => {
@@ -160,7 +181,17 @@ impl State {
             }
             News::Anew(Epochs { recorded, pins, seen }) => {
                 let lineage = Lineage::new(recorded);
-                let steady = extends && *self.lineage == lineage && self.pins == pins;
+                // What was made smaller of an erased message is what its client says again.
+                let of_before = journal.rewrites(scope, &session, &keys[..before])?;
+                let of_before: BTreeMap<_, _> =
+                    of_before.into_iter().map(|one| ((one.key, one.part), one)).collect();
+                let is_kept = |place: &(EntryKey, u32), _: &mut Rewrite| {
+                    of_before.contains_key(place) || rewrites.iter().any(|one| one.key == place.0)
+                };
+                let known = self.rewrites.len();
+                self.rewrites.retain(is_kept);
+                let is_whole = self.rewrites.len() == known;
+                let steady = extends && is_whole && *self.lineage == lineage && self.pins == pins;
                 self.lineage = Arc::new(lineage);
                 (self.pins, self.seen) = (pins, seen);
                 // An erasure may have taken what the policies noted.
@@ -171,27 +202,38 @@ impl State {
         };
         let steady = steady && !self.lineage.ripens(&keys, shared);
         let sent = sent.unwrap_or(recorded).min(recorded);
-        let info = match &session {
-            Some(name) if !extends => Some(journal.session(scope, name)?),
-            _ => None,
+        let sent = inherited.map_or(sent, |(sent, _)| sent);
+        let info = match extends {
+            true => None,
+            false => match journal.session(scope, &session) {
+                Err(StoreError::NoSession { .. }) => None,
+                info => Some(info?),
+            },
         };
         let head = info.as_ref().map(|info| info.head);
         let after = recorded.checked_sub(1).map(|last| chains[last]);
-        let goes_on = head.is_some() && (recorded == keys.len() || head == after);
+        let goes_on = after.is_some() && (recorded == keys.len() || head == after)
+            || inherited.is_some_and(|(_, ends)| ends);
         let stands = head.is_some() && head == chains.last().copied();
-        let last = info.map(|info| info.last);
+        let last = info.filter(|info| info.messages > 0 || inherited.is_some()).map(|it| it.last);
         Ok(Incoming {
             keys,
             chains,
             reconciled,
-            recorded,
             session,
+            recorded,
+            inherits: inherited.is_some(),
             sent,
             goes_on,
             stands,
             last,
             steady,
         })
+    }
+
+    /// The history up to each entry.
+    pub(crate) fn chains(&self) -> &[Chain] {
+        &self.chains
     }
 
     /// Goes on from the first `shared` entries with these.
@@ -209,7 +251,7 @@ impl State {
 
     /// Reads the epochs and pins of the present history again.
     pub(crate) fn reread(&mut self, journal: &dyn Archive, scope: &str) -> Result<(), StoreError> {
-        let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.keys)?;
+        let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.session, &self.keys)?;
         (self.lineage, self.pins, self.seen) = (Arc::new(Lineage::new(recorded)), pins, seen);
         Ok(())
     }

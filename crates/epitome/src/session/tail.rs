@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::{Gauge, Sizes, Thread};
+use epitome_kernel::{Before, Gauge, Sizes, Thread};
 use epitome_types::{Body, Entry, EntryId, How, PartId, Rewrite};
 
 use super::state::State;
@@ -22,15 +22,16 @@ pub(crate) struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    /// The entries from a place on, as the records have them sent. `schemas` are the tokens of the
+    /// The entries behind others, as the records have them sent. `schemas` are the tokens of the
     /// tools.
     pub(crate) fn of(
         came: &'a [Entry],
-        first: usize,
+        before: Before,
         state: &State,
         gauge: Gauge<'a>,
         schemas: u64,
     ) -> Self {
+        let first = before.entries;
         let mut entries = came.to_vec();
         for (part, rewrite) in state.arrived(first) {
             let entry = entries.get_mut(part.entry.index() - first);
@@ -41,7 +42,7 @@ impl<'a> Tail<'a> {
                 _ => {}
             }
         }
-        let thread = Thread::new(entries, &state.pinned(first)).behind(first);
+        let thread = Thread::behind(entries, &state.pinned(first), before);
         let tokens = Sizes::of(thread.entries(), gauge, schemas);
         Self { came, thread, tokens, first }
     }

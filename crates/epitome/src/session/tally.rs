@@ -4,7 +4,9 @@
 //! Invariant: adding the figures of an end that is separate gives the figures of the whole. Made by
 //! the turn of a whole request or of what is new, and remembered.
 
-use epitome_kernel::{Pin, Thread, View, identity};
+use std::collections::BTreeSet;
+
+use epitome_kernel::{Pin, SystemBlock, Thread, View, identity};
 use epitome_types::{Breakdown, Entry, EntryId, Role, Speaker};
 
 use super::redact::Redaction;
@@ -24,22 +26,36 @@ pub(crate) struct Tally {
     pub(crate) typed: Option<usize>,
     /// The beginning of the first text that a person typed.
     pub(crate) title: Option<String>,
+    /// How much of the system prompt there is at their end.
+    pub(crate) block: SystemBlock,
 }
 
 /// Tokens of the exchanges that cannot shrink, each counted once, by what keeps it so.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Pins {
     /// System prompts, and what was pinned by hand.
     fixed: u64,
     /// Calls without a result, and whether there are any.
     pending: u64,
     open: bool,
+    /// What else is kept, until something newer is said.
+    latest: Vec<Latest>,
+    /// What all notes of clients are about.
+    stated: BTreeSet<String>,
+}
+
+/// An exchange that is kept as the newest of its kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Latest {
+    tokens: u64,
     /// The last text that a person typed.
-    typed: Option<u64>,
+    typed: bool,
     /// The last text in the user role behind that.
-    note: Option<u64>,
+    note: bool,
     /// The newest message, where there is neither.
-    newest: Option<u64>,
+    newest: bool,
+    /// The newest notes of clients, by what they are about.
+    stated: BTreeSet<String>,
 }
 
 impl Tally {
@@ -66,10 +82,11 @@ impl Tally {
             pins: Pins::of(thread, |entry| tokens.entry(entry.id)),
             typed: typed.map(|entry| tail.place(entry.id).index()),
             title: title(tail.came, redaction),
+            block: thread.block(),
         }
     }
 
-    /// The figures of these messages and of those that follow them.
+    /// The figures of these messages and of those that follow them, which were read as that.
     pub(crate) fn then(self, end: Self) -> Self {
         let [came, sent] = self.by;
         let [more_came, more_sent] = end.by;
@@ -79,6 +96,7 @@ impl Tally {
             pins: self.pins.then(end.pins),
             typed: end.typed.or(self.typed),
             title: self.title.or(end.title),
+            block: end.block,
         }
     }
 
@@ -94,9 +112,8 @@ impl Tally {
 
     /// What cannot shrink, in tokens, with those of the tools.
     pub(crate) fn floor(&self, tools: u64) -> u64 {
-        let Pins { fixed, pending, typed, note, newest, .. } = self.pins;
-        let last = [typed, note, newest].into_iter().flatten().sum::<u64>();
-        tools + fixed + pending + last
+        let Pins { fixed, pending, latest, .. } = &self.pins;
+        tools + fixed + pending + latest.iter().map(|one| one.tokens).sum::<u64>()
     }
 
     /// Whether something waits for what comes next.
@@ -110,7 +127,8 @@ impl Pins {
         let [typed, note] = [thread.typed(), thread.note()];
         let newest = thread.entries().iter().rfind(|entry| entry.role != Role::System);
         let newest = newest.map(|entry| entry.id).filter(|_| typed.is_none() && note.is_none());
-        let mut pins = Self::default();
+        let stated = thread.subjects().map(str::to_owned).collect();
+        let mut pins = Self { stated, ..Self::default() };
         for exchange in thread.exchanges() {
             let entries = &thread.entries()[exchange.entries.clone()];
             let has = |pin| entries.iter().any(|entry| thread.pinned(entry.id) == Some(pin));
@@ -119,35 +137,50 @@ impl Pins {
             let mut tokens = entries.iter().map(&size).sum::<u64>();
             // One that is kept for more than one reason counts once, for the reason that lasts.
             let mut count = || std::mem::take(&mut tokens);
-            if has(Pin::System) || has(Pin::ByHand) {
+            if has(Pin::System) || has(Pin::ByHand) || has(Pin::Compacted) {
                 pins.fixed += count();
             }
             if has(Pin::Pending) {
                 pins.pending += count();
                 pins.open = true;
             }
-            if holds(typed) {
-                pins.typed = Some(count());
-            }
-            if holds(note) {
-                pins.note = Some(count());
-            }
-            if holds(newest) {
-                pins.newest = Some(count());
-            }
+            let latest = Latest {
+                tokens: count(),
+                typed: holds(typed),
+                note: holds(note),
+                newest: holds(newest),
+                stated: thread.stated(exchange).map(str::to_owned).collect(),
+            };
+            pins.latest.extend(latest.stays());
         }
         pins
     }
 
-    fn then(self, end: Self) -> Self {
-        let [typed, note] = match (end.typed, end.note) {
-            (None, None) => [self.typed, self.note],
-            (None, note) => [self.typed, note],
-            all => [all.0, all.1],
-        };
-        let newest = end.newest.or(self.newest).filter(|_| typed.is_none() && note.is_none());
+    fn then(mut self, end: Self) -> Self {
+        let has = |kind: fn(&Latest) -> bool| end.latest.iter().any(kind);
+        let (typed, note) = (has(|it| it.typed), has(|it| it.note));
+        let newest = has(|it| it.newest);
+        for one in &mut self.latest {
+            one.typed &= !typed;
+            one.note &= !typed && !note;
+            one.newest &= !typed && !note && !newest;
+            one.stated.retain(|subject| !end.stated.contains(subject));
+        }
+        let said = self.latest.iter().any(|one| one.typed || one.note);
+        let latest =
+            end.latest.into_iter().map(|one| Latest { newest: one.newest && !said, ..one });
+        let latest = self.latest.into_iter().chain(latest).filter_map(Latest::stays).collect();
+        self.stated.extend(end.stated);
         let (fixed, pending) = (self.fixed + end.fixed, self.pending + end.pending);
-        Self { fixed, pending, open: self.open || end.open, typed, note, newest }
+        Self { fixed, pending, open: self.open || end.open, latest, stated: self.stated }
+    }
+}
+
+impl Latest {
+    /// The same, where something keeps it.
+    fn stays(self) -> Option<Self> {
+        let stays = self.typed || self.note || self.newest || !self.stated.is_empty();
+        stays.then_some(self)
     }
 }
 
@@ -172,37 +205,68 @@ fn sum(one: Breakdown, other: Breakdown) -> Breakdown {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::{Gauge, Sizes};
+    use epitome_kernel::{Before, Gauge, Sizes};
     use epitome_plan::floor;
-    use epitome_testkit::{FixedCounter, conversation};
+    use epitome_testkit::{Chat, FixedCounter, chat, conversation};
     use epitome_types::Unit;
     use proptest::prelude::*;
 
     use super::*;
 
+    /// The figures of the beginning of a conversation and of its end together, and those of all of
+    /// it, where the end can be looked at by itself.
+    fn both(entries: &[Entry], at: usize) -> Option<[Tally; 2]> {
+        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        let state = State::default();
+        let of = |entries: &[Entry], before| {
+            let tail = Tail::of(entries, before, &state, gauge, 7);
+            let tally = Tally::of(&tail, None, &state, &Redaction::default());
+            let floor = floor(&tail.thread, &tail.tokens, |part| tail.tokens.part(part)).size;
+            assert_eq!(tally.floor(7), floor);
+            assert_eq!(tally.size(7), [tail.tokens.total(); 2]);
+            let breakdown = Sizes::of(tail.thread.entries(), gauge, 7);
+            assert_eq!(tally.by(7)[1], identity(&tail.thread).breakdown(&breakdown));
+            (tally, tail.thread.exchanges().iter().all(|exchange| !exchange.broken))
+        };
+        let (whole, sound) = of(entries, Before::default());
+        let (start, _) = of(&entries[..at], Before::default());
+        let (end, separate) = of(&entries[at..], Before { entries: at, block: start.block });
+        let adds = sound && separate && !start.is_open();
+        adds.then(|| [start.then(end), whole])
+    }
+
     proptest! {
+        // Most conversations cannot be parted at most places.
+        #![proptest_config(ProptestConfig { max_global_rejects: 1 << 16, ..<_>::default() })]
+
         #[test]
         fn figures_add_up(entries in conversation(24), at in any::<prop::sample::Index>()) {
-            let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-            let state = State::default();
-            let of = |entries: &[Entry], first| {
-                let tail = Tail::of(entries, first, &state, gauge, 7);
-                let tally = Tally::of(&tail, None, &state, &Redaction::default());
-                let floor = floor(&tail.thread, &tail.tokens, |part| tail.tokens.part(part)).size;
-                assert_eq!(tally.floor(7), floor);
-                assert_eq!(tally.size(7), [tail.tokens.total(); 2]);
-                let breakdown = Sizes::of(tail.thread.entries(), gauge, 7);
-                assert_eq!(tally.by(7)[1], identity(&tail.thread).breakdown(&breakdown));
-                (tally, tail.thread.exchanges().iter().all(|exchange| !exchange.broken))
-            };
-            let (whole, sound) = of(&entries, 0);
-            let at = at.index(entries.len() + 1);
-            let (start, _) = of(&entries[..at], 0);
-            let (end, separate) = of(&entries[at..], at);
             let ids = entries.iter().zip(0..).all(|(entry, at)| entry.id == EntryId(at));
             prop_assert!(ids);
-            prop_assume!(sound && separate && !start.is_open());
-            prop_assert_eq!(start.then(end), whole);
+            let found = both(&entries, at.index(entries.len() + 1));
+            prop_assume!(found.is_some());
+            let [added, whole] = found.unwrap();
+            prop_assert_eq!(added, whole);
         }
+    }
+
+    #[track_caller]
+    fn check(talk: Chat) {
+        let entries = talk.entries();
+        for at in 0..=entries.len() {
+            let [added, whole] = both(&entries, at).unwrap();
+            assert_eq!(added, whole, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_first_block_of_the_system_may_stand_in_the_end() {
+        // Nobody said anything in the role of the system before: that is no note yet.
+        let talk = chat().user("look").and_states("s0", "parser").assistant("so");
+        let talk = talk.states(Role::System, "s0", "fails in tests").user("go on");
+        check(talk.states(Role::System, "s0", "fixed").assistant("done"));
+        // The end goes on with the block that the beginning ends with.
+        let talk = chat().system("be brief").states(Role::System, "s1", "the tests");
+        check(talk.user("look").states(Role::System, "s1", "of the parser").assistant("so"));
     }
 }

@@ -92,7 +92,7 @@ fn body(messages: &[String]) -> Vec<u8> {
 fn session(journal: &Arc<Memory>, limit: u64, name: Option<&str>) -> Session {
     let mut profile = Profile::default();
     // The soft trigger counts requests; a session that is opened twice sends one twice.
-    profile.options.cache.read = 0.0;
+    profile.options.cache.read = Some(0.0);
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
     builder.session(journal.clone(), name)
@@ -112,7 +112,7 @@ fn open(bytes: &[u8]) -> &[u8] {
 fn recorded(journal: &Memory, name: &str, messages: &[String]) -> bool {
     let scope = crate::scope("default");
     let info = journal.session(&scope, name).unwrap();
-    let said = journal.history(&scope, info.head, 0, usize::MAX).unwrap();
+    let said = journal.history(&scope, &info.name, info.head, 0, usize::MAX).unwrap();
     let bytes = said.iter().map(|said| said.bytes.as_deref().unwrap_or_default());
     bytes.eq(messages.iter().map(|message| message.as_bytes()))
 }
@@ -136,8 +136,8 @@ proptest! {
                 prop_assert!(prompt.bytes.starts_with(open(&last.bytes)));
             }
             prop_assert!(recorded(&journal, "a", &messages[..end]));
-            // A new process, told no name, goes on with the same bytes.
-            let mut again = session(&journal, limit, None);
+            // A new process goes on with the same bytes.
+            let mut again = session(&journal, limit, Some("a"));
             let after = now(again.send(&request)).unwrap();
             prop_assert!(after.bytes == prompt.bytes);
             prop_assert_eq!(again.name(), Some("a"));
@@ -175,7 +175,7 @@ proptest! {
         let back = now(live.send(&body(&messages[..end]))).unwrap();
         let last = &prompts[prompts.len() - 1];
         prop_assert!(back.bytes == last.bytes || back.epoch != last.epoch && has_epoch(&branch));
-        let fresh = now(session(&journal, limit, None).send(&body(&messages[..end]))).unwrap();
+        let fresh = now(session(&journal, limit, Some("a")).send(&body(&messages[..end]))).unwrap();
         prop_assert!(fresh.bytes == back.bytes);
     }
 
@@ -234,7 +234,7 @@ fn two_sessions_with_one_opening_share_nothing_else() {
     now(sessions[1].send(&body(&other))).unwrap();
     let names: Vec<_> = sessions.iter().map(|one| one.name().unwrap().to_owned()).collect();
     assert!(recorded(&journal, &names[1], &other));
-    assert_eq!(journal.known("local/other", &[]).unwrap(), None);
+    assert_eq!(journal.known("local/other", "a", &[]).unwrap(), None);
 }
 
 /// What somebody else does while a summary is written.
@@ -293,7 +293,7 @@ proptest! {
                 let scope = crate::scope("default");
                 match deed {
                     Meanwhile::Append(turns) => {
-                        let mut other = session(&there, 100_000, None);
+                        let mut other = session(&there, 100_000, Some("a"));
                         for &end in ends.iter().skip(turn + 1).take(turns) {
                             now(other.send(&body(&all[..end]))).unwrap();
                         }
@@ -305,7 +305,7 @@ proptest! {
                     }
                     Meanwhile::Pin => {
                         let Ok(info) = there.session(&scope, "a") else { return };
-                        let said = there.history(&scope, info.head, 1, 1).unwrap();
+                        let said = there.history(&scope, &info.name, info.head, 1, 1).unwrap();
                         there.mark(&scope, "a", &Mark::Pin(said[0].key), AT).unwrap();
                     }
                 }
@@ -315,7 +315,7 @@ proptest! {
             let keys: Vec<_> = messages[..end].iter().collect();
             let name = prompt.session.clone();
             let head = journal.session(&scope, &name).unwrap().head;
-            let said = journal.history(&scope, head, 0, usize::MAX).unwrap();
+            let said = journal.history(&scope, "a", head, 0, usize::MAX).unwrap();
             prop_assert!(said.len() >= keys.len());
             for (said, message) in said.iter().zip(&keys) {
                 prop_assert_eq!(said.bytes.as_deref(), Some(message.as_bytes()));
@@ -323,7 +323,7 @@ proptest! {
             // The prompt is what the records say, here and in a new process.
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
             *slow.lock().unwrap() = None;
-            let fresh = now(session(&journal, limit * 20, None).send(&body(&messages[..end]))).unwrap();
+            let fresh = now(session(&journal, limit * 20, Some("a")).send(&body(&messages[..end]))).unwrap();
             prop_assert_eq!(fresh.epoch, prompt.epoch);
             prop_assert!(fresh.bytes == prompt.bytes);
         }
@@ -349,7 +349,7 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
     assert!(epochs > 0);
     let scope = crate::scope("default");
     let head = journal.session(&scope, "a").unwrap().head;
-    let said = journal.history(&scope, head, 1, 1).unwrap().remove(0);
+    let said = journal.history(&scope, "a", head, 1, 1).unwrap().remove(0);
     let kept = String::from_utf8(said.bytes.clone().unwrap()).unwrap();
     assert!(kept.contains("Use [redacted], then go."), "{kept}");
     let read = crate::journal::decode("openai", std::slice::from_ref(&said)).unwrap();

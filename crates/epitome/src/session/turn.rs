@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use epitome_count::tools;
-use epitome_kernel::{Counter, Gauge, Lineage, Reconciled};
+use epitome_kernel::{Before, Counter, Gauge, Lineage, Reconciled};
 use epitome_plan::{Meter, by_ratio};
 use epitome_types::{ContentId, EntryId, EntryKey, Happened, Stage, Unit};
 use epitome_wire::{Format, Scan};
@@ -22,6 +22,7 @@ use super::due::Work;
 use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::memory::{Memory, Standing, Suffix};
+use super::offload::Offload;
 use super::prompt::Prompt;
 use super::source::Source;
 use super::state::{Incoming, Known, Read, State};
@@ -78,7 +79,7 @@ impl Session {
             state = State::default();
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
-        (self.asked, self.claim, self.told.refused) = (false, None, None);
+        (self.asked, self.told.refused) = (false, None);
         self.taken_back.clear();
         self.tell(&prompt.events);
         Ok(prompt)
@@ -92,14 +93,19 @@ impl Session {
     ) -> Result<Option<(State, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
         let erased = pushed.as_ref().map(|known| known.erased);
-        let (reading, mut memory) = self.read(source, pushed, &mut state, &counter)?;
+        self.settle(source)?;
+        if self.offload.as_ref().is_some_and(Offload::has_lost) {
+            state.memory = None;
+        }
+        let (reading, mut memory) = self.read(source, pushed, &mut state, (&counter, true))?;
         let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let name = self.name_for(incoming)?;
+        let name = incoming.session.clone();
         let mut events = Events::new(&name, (self.clock)());
         events.cut(self.shared.lessons.untold(&self.scope, &name));
         let at = events.at.clone();
         let cold = self.resume(incoming, &name, &at, &mut state)?;
+        self.readdress(&mut state);
         let council = self.council(&mut state, &name, incoming, &counter)?;
         let updated = self.meet_acts(&mut state, &name)?;
 
@@ -161,7 +167,8 @@ impl Session {
         let due = due.or_else(|| self.rewording(&ground, &brief));
         let drafts = self.drafts_now(&ground, &brief, &state, due);
         if (due.is_some() || drafts) && whole.is_none() {
-            full = Tail::of(source.document()?.entries(), 0, &state, gauge, schemas);
+            let entries = source.document()?.entries();
+            full = Tail::of(entries, Before::default(), &state, gauge, schemas);
             whole = Some(Whole::of(&lineage, &full, &incoming.keys));
             ground.tail = &full;
         }
@@ -181,10 +188,9 @@ impl Session {
             return Ok(None);
         }
         let sent = proposed.map_or(size, |epoch| epoch.tokens[1]);
-        let stands = incoming.stands && incoming.session.as_deref() == Some(name);
         let is_new = match incoming.reconciled {
             Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
-            _ => incoming.sent < incoming.keys.len() || !stands,
+            _ => incoming.sent < incoming.keys.len() || !incoming.stands,
         };
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
             let batch = self.batch(&ground, arrival, sent, state.meter.rent);
@@ -249,13 +255,14 @@ impl Session {
     }
 
     /// Reads a request as far as it is new, and what the journal says of it; gives the remembered
-    /// request that it goes on from, where only what is new was read.
+    /// request that it goes on from, where only what is new was read. A new session is begun where
+    /// `begin`.
     pub(super) fn read(
         &self,
         source: &Source<'_>,
         pushed: Option<Known>,
         state: &mut State,
-        counter: &Arc<dyn Counter>,
+        (counter, begin): (&Arc<dyn Counter>, bool),
     ) -> Result<(Reading, Option<Memory>), Error> {
         let mut memory = state.memory.take();
         let keys = Arc::clone(&state.keys);
@@ -286,7 +293,11 @@ impl Session {
             }
         };
         drop(keys);
-        let incoming = state.meet(read, sent, &*self.journal, &self.scope)?;
+        let reconciled = state.take_up(read);
+        let extends = matches!(reconciled, Reconciled::Extend { .. });
+        let belonging = self.belonging(source, state, extends, begin)?;
+        let journal = (&*self.journal, &*self.scope);
+        let incoming = state.meet(reconciled, belonging, sent, journal)?;
         let suffix = suffix.filter(|_| incoming.steady);
         let memory = memory.filter(|_| suffix.is_some());
         let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));
@@ -343,7 +354,8 @@ impl Session {
         at: &str,
         state: &mut State,
     ) -> Result<bool, Error> {
-        if incoming.reconciled == Reconciled::New && incoming.recorded > 0 {
+        let is_known = incoming.recorded > 0 || incoming.inherits;
+        if incoming.reconciled == Reconciled::New && is_known {
             state.meter = Meter::from_rent(self.journal.rent(&self.scope, name)?);
         }
         if !incoming.extends() {
@@ -354,6 +366,7 @@ impl Session {
         let passed = |last: &str| instant(at)?.duration_since(instant(last)?).ok();
         let passed = state.last.as_deref().and_then(passed);
         let is_old = passed.is_some_and(|passed| passed > ttl);
+        state.rested = is_old;
         Ok(is_old || !incoming.extends() && !incoming.goes_on)
     }
 
@@ -407,10 +420,13 @@ impl Reading {
         state: &State,
         gauge: Gauge<'a>,
     ) -> Result<Tail<'a>, Error> {
-        let (came, first) = match &self.suffix {
-            Some(suffix) => (&suffix.entries[..], self.incoming.reconciled.shared()),
-            None => (source.document()?.entries(), 0),
+        let (came, before) = match (&self.suffix, &self.known) {
+            (Some(suffix), Some((tally, _))) => {
+                let entries = self.incoming.reconciled.shared();
+                (&suffix.entries[..], Before { entries, block: tally.block })
+            }
+            _ => (source.document()?.entries(), Before::default()),
         };
-        Ok(Tail::of(came, first, state, gauge, self.schemas))
+        Ok(Tail::of(came, before, state, gauge, self.schemas))
     }
 }

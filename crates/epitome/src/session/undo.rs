@@ -35,13 +35,13 @@ impl Compressions {
         let info = journal.session(scope, session)?;
         let mut keys = Vec::with_capacity(info.messages as usize);
         while keys.len() < info.messages as usize {
-            let page = journal.history(scope, info.head, keys.len() as u32, PAGE)?;
+            let page = journal.history(scope, &info.name, info.head, keys.len() as u32, PAGE)?;
             if page.is_empty() {
                 break;
             }
             keys.extend(page.into_iter().map(|said| said.key));
         }
-        let Epochs { recorded, pins, .. } = journal.epochs(scope, &keys)?;
+        let Epochs { recorded, pins, .. } = journal.epochs(scope, &info.name, &keys)?;
         let lineage = Lineage::new(recorded);
         let (scope, session) = (scope.to_owned(), info.name);
         Ok(Self { journal, scope, session, keys, lineage, pins })

@@ -103,6 +103,6 @@ impl Writer<'_> {
 /// The text as a message.
 fn said(text: &str) -> Entry {
     let body = Body::Text(text.to_owned());
-    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None };
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }

@@ -140,7 +140,7 @@ fn check(format: Format, tools: u64) {
             bytes: request(format, turn).to_string().into(),
             format,
             tenant: LOCAL.to_owned(),
-            label: None,
+            label: Some("one".to_owned()),
             window: None,
             told: None,
         };

@@ -54,7 +54,8 @@ fn check(format: Format, role: Option<Role>, expected: &str) {
     let at = messages.iter().position(|one| one["role"] != "system").unwrap();
     let first = &messages[at];
     let text = first["content"].to_string();
-    assert!(text.contains("earlier messages") || text.contains("recall"), "{format} {text}");
+    // A client without tools gets no pointer to what left (SPEC 2.16).
+    assert!(text.contains("[Earlier conversation, shortened]\\n"), "{format} {text}");
     assert_eq!(first["role"], expected, "{format} {first}");
 
     // It stays so, however long the conversation grows.

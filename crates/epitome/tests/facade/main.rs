@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod background;
 #[cfg(test)]
+mod beside;
+#[cfg(test)]
+mod compacted;
+#[cfg(test)]
 mod counted;
 #[cfg(test)]
 mod dialogue;
@@ -12,6 +16,8 @@ mod formats;
 mod front;
 #[cfg(test)]
 mod host;
+#[cfg(test)]
+mod identity;
 #[cfg(test)]
 mod input;
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
-    Arrive, Budgets, Due, Found, Noted, Observe, Passed, Render, Status, Strength, Trigger, Way,
-    Wording,
+    Arrive, Budgets, Due, Found, FoundKind, Noted, Observe, Passed, Render, Status, Strength,
+    Trigger, Way, Wording,
 };
 use epitome::types::{Cause, Happened, Skip};
 use epitome::{Answer, Halt, Job, Memory, ModelAsk, PolicyError, Rest, Store, Window, scope};
@@ -191,7 +191,7 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
             Ok(Some(Answer::Observe(Observe { warn, pin: Some(true), ..Observe::default() })))
         }
         Job::Goals(job) if job.text.starts_with("Question 5:") => {
-            let (kind, text) = ("goal".to_owned(), "the fifth".to_owned());
+            let (kind, text) = (FoundKind::Goal, "the fifth".to_owned());
             Ok(Some(Answer::Goals(vec![Found { kind, text, state: None }])))
         }
         Job::Status(job) => {

@@ -168,6 +168,7 @@ fn options() -> CompressOptions {
         passages: true,
         passage_bytes: 400,
         ladder: Vec::new(),
+        unbind: false,
         texts: Texts {
             label: String::new(),
             label_short: String::new(),

@@ -2,7 +2,7 @@
 //! process.
 
 use epitome_kernel::{Opinion, Policy, Rest};
-use epitome_types::hook::{Order, Orders, Place, PlanJob, Strip, TriggerJob};
+use epitome_types::hook::{Occasion, Order, Orders, Place, PlanJob, Strip, TriggerJob};
 use epitome_types::{Act, Acted, By, GoalAct, GoalChange, Priority};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn a_compression_that_was_asked_for_is_made_once() {
     assert_eq!(acts(&journal), [ask("compress_to_checkpoint"), Act::Met]);
     // It is asked again, in a window that has something to gain.
     act(&journal, ask("compress_to_checkpoint"));
-    let mut small = session(&journal, 700, None);
+    let mut small = session(&journal, 700, Some("a"));
     assert!(has_epoch(&send(&mut small, 8)));
     let after = send(&mut small, 9);
     assert!(!has_epoch(&after) && !after.events.iter().any(skipped));
@@ -78,7 +78,7 @@ fn markers_become_goals_once_and_not_those_of_tools() {
     // The same again, in this process and in another, says nothing new; nor does a repetition.
     messages.push(json!({"role": "assistant", "content": "[NEXT] Write a test"}).to_string());
     messages.push(json!({"role": "user", "content": "Yes."}).to_string());
-    let mut again = session(&journal, 5000, None);
+    let mut again = session(&journal, 5000, Some("a"));
     now(again.send(&body(&messages))).unwrap();
     messages.push(json!({"role": "assistant", "content": reply}).to_string());
     messages.push(json!({"role": "user", "content": "Yes."}).to_string());
@@ -242,4 +242,45 @@ proptest! {
             }
         }
     }
+}
+
+/// Tells why a prompt was looked at.
+struct Hears(Arc<std::sync::Mutex<Vec<Occasion>>>);
+
+impl Policy for Hears {
+    fn name(&self) -> &str {
+        "hears"
+    }
+
+    fn trigger(&self, job: &TriggerJob, rest: &Rest<'_>) -> Opinion<epitome_types::hook::Trigger> {
+        self.0.lock().unwrap().push(job.cause);
+        rest.trigger(job)
+    }
+}
+
+/// Policies are told of a rest in which the provider forgot the prompt, by whichever process.
+#[test]
+fn a_rest_is_told() {
+    let (journal, heard) = (Arc::new(Memory::new()), Arc::default());
+    let messages = talk();
+    let ends = requests(&messages);
+    let minutes = |at: u64| format!("2026-01-02T03:{:02}:05Z", at);
+    let mut live = None;
+    for (turn, at) in [(2, 0), (3, 1), (4, 30), (5, 31), (6, 59)].into_iter() {
+        // The last one is another process.
+        if live.is_none() || turn == 6 {
+            let clock = Arc::new(std::sync::Mutex::new(String::new()));
+            let told = Arc::clone(&clock);
+            let builder = Compressor::builder().counter(FixedCounter::Words);
+            let builder = builder.policy(Hears(Arc::clone(&heard)));
+            let builder =
+                builder.window(Window::Limit(5000)).clock(move || told.lock().unwrap().clone());
+            live = Some((builder.session(journal.clone(), Some("a")), clock));
+        }
+        let (session, clock) = live.as_mut().unwrap();
+        *clock.lock().unwrap() = minutes(at);
+        now(session.send(&body(&messages[..ends[turn]]))).unwrap();
+    }
+    let expected = [Occasion::Turn, Occasion::Turn, Occasion::Idle, Occasion::Turn, Occasion::Idle];
+    assert_eq!(*heard.lock().unwrap(), expected);
 }

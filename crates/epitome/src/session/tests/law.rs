@@ -22,6 +22,8 @@ enum Act {
     Think(String),
     /// The harness puts a note of its own in.
     Note(String),
+    /// The harness states something anew, in the role of the system or beside what a person says.
+    State(bool, usize, String),
     /// The request is made again.
     Again,
     /// A person edits what was said at a place, and drops what followed.
@@ -132,6 +134,19 @@ impl Client {
                 self.call(&[(text.clone(), false)], None);
                 self.say("user", &format!("<system-reminder>\n{text}\n</system-reminder>"));
             }
+            Act::State(system, subject, text) => {
+                let opening =
+                    ["Your todo list has changed.", "Plan mode is active", "Token usage:"];
+                let note = format!("{} {text}", opening[*subject]);
+                self.say("assistant", "So it is.");
+                if *system {
+                    self.say("user", text);
+                    self.say("system", &note);
+                } else {
+                    self.say("user", &format!("<system-reminder>\n{note}\n</system-reminder>"));
+                    self.say("user", text);
+                }
+            }
             Act::Look(text) => {
                 self.say("assistant", "Show me.");
                 let message = match self.format {
@@ -202,6 +217,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => words(1..9).prop_map(Act::Look),
         2 => words(1..60).prop_map(Act::Think),
         2 => words(1..30).prop_map(Act::Note),
+        2 => (any::<bool>(), 0..3usize, words(1..30))
+            .prop_map(|(system, subject, text)| Act::State(system, subject, text)),
         1 => Just(Act::Again),
         1 => (place(), words(1..9)).prop_map(|(at, text)| Act::Edit(at, text)),
         1 => place().prop_map(Act::Rewind),
@@ -307,7 +324,7 @@ fn play(
     let witness = Witness::default();
     let open = || {
         let mut profile = Profile::default();
-        profile.options.cache.read = 0.0;
+        profile.options.cache.read = Some(0.0);
         let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
         let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
         let builder = if pins { builder.policy(witness.clone()) } else { builder };

@@ -2,14 +2,40 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use epitome_kernel::{Workspace, WorkspaceError};
+use epitome_kernel::{Store, Workspace, WorkspaceError};
 use epitome_workspace::Folder;
 use regex::Regex;
 
 use super::*;
 use crate::session::remove_offloaded;
+
+/// A folder that nothing can be written to any longer.
+#[derive(Clone)]
+struct Locked {
+    folder: Folder,
+    locked: Arc<AtomicBool>,
+}
+
+impl Workspace for Locked {
+    fn persisted(&self, path: &str, bytes: &[u8]) -> bool {
+        self.folder.persisted(path, bytes)
+    }
+
+    fn stamp(&self, path: &str) -> Option<u64> {
+        self.folder.stamp(path)
+    }
+
+    fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        match self.locked.load(Ordering::Relaxed) {
+            true => Full.export(path, bytes),
+            false => self.folder.export(path, bytes),
+        }
+    }
+}
 
 /// A folder that nothing can be written to.
 struct Full;
@@ -31,7 +57,7 @@ fn in_folder(
     pattern: &str,
 ) -> Session {
     let mut profile = Profile::default();
-    profile.options.cache.read = 0.0;
+    profile.options.cache.read = Some(0.0);
     profile.redaction = crate::Redaction::new(&[pattern.to_owned()]).unwrap();
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
@@ -49,6 +75,21 @@ fn named(text: &str) -> BTreeSet<String> {
 fn read(folder: &Path, prompt: &Prompt) -> Vec<String> {
     let names = named(&String::from_utf8_lossy(&prompt.bytes));
     names.iter().map(|name| fs::read_to_string(folder.join(name)).unwrap()).collect()
+}
+
+/// Removes all files, the first of those that are named, or writes to it; or does no harm.
+fn harmed(folder: &Path, prompt: &Prompt, harm: usize) {
+    let first = named(&String::from_utf8_lossy(&prompt.bytes)).into_iter().next();
+    let Some(first) = first.map(|name| folder.join(name)) else { return };
+    match harm {
+        0 => fs::remove_dir_all(folder.join(".epitome")).unwrap(),
+        1 => fs::remove_file(first).unwrap(),
+        2 => {
+            let mut file = fs::OpenOptions::new().append(true).open(first).unwrap();
+            file.write_all(b"x").unwrap();
+        }
+        _ => {}
+    }
 }
 
 /// The text of a message, as its client wrote it.
@@ -96,6 +137,56 @@ proptest! {
         prop_assert_eq!(remove_offloaded(&workspace, "a"), Ok(0));
     }
 
+    /// Whatever somebody does to the folder, the next request finds all that it names there, and says
+    /// what it would have said.
+    #[test]
+    fn what_somebody_removed_is_there_again(
+        steps in steps(24),
+        limit in 250u64..500,
+        harms in prop::collection::vec(0usize..5, 24),
+    ) {
+        let journals = [Arc::new(Memory::new()), Arc::new(Memory::new())];
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let open = |at: usize| {
+            in_folder(&journals[at], limit, Folder::new(folders[at].path()), "[^\\s\\S]")
+        };
+        let (mut live, mut plain) = (open(0), open(1));
+        let messages = history(&steps);
+        for (end, harm) in requests(&messages).into_iter().zip(harms) {
+            let request = body(&messages[..end]);
+            let (Ok(prompt), Ok(expected)) = (now(live.send(&request)), now(plain.send(&request)))
+            else {
+                break;
+            };
+            prop_assert!(prompt.bytes == expected.bytes);
+            prop_assert_eq!(read(folders[0].path(), &prompt), read(folders[1].path(), &expected));
+            harmed(folders[0].path(), &prompt, harm);
+        }
+    }
+
+    /// Where it cannot be there, nothing names it: the journal gives it back.
+    #[test]
+    fn what_cannot_be_written_again_is_named_by_recall(steps in steps(24), limit in 250u64..500) {
+        let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
+        let locked = Arc::new(AtomicBool::new(false));
+        let workspace = Locked { folder: Folder::new(folder.path()), locked: locked.clone() };
+        let mut live = in_folder(&journal, limit, workspace, "[^\\s\\S]");
+        let messages = history(&steps);
+        let recalled = Regex::new("epitome recall ([0-9a-f]{8})").unwrap();
+        for end in requests(&messages) {
+            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            read(folder.path(), &prompt);
+            let text = String::from_utf8_lossy(&prompt.bytes);
+            for id in recalled.captures_iter(&text) {
+                prop_assert!(journal.original(&crate::scope("default"), &id[1]).is_ok(), "{text}");
+            }
+            if !named(&text).is_empty() {
+                locked.store(true, Ordering::Relaxed);
+                harmed(folder.path(), &prompt, 0);
+            }
+        }
+    }
+
     #[test]
     fn without_room_for_files_it_is_as_without_a_folder(steps in steps(24), limit in 250u64..500) {
         let journals = [Arc::new(Memory::new()), Arc::new(Memory::new())];
@@ -133,4 +224,34 @@ fn files_hold_nothing_that_is_redacted() {
     assert!(text.starts_with("begin\nkey [redacted]\nword word\n"), "{text}");
     assert!(text.ends_with("word word\nend\n"), "{text}");
     assert!(!String::from_utf8_lossy(&prompt.bytes).contains("sk-abc"));
+}
+
+/// What was erased is written nowhere again, and nothing names it; what else was named is there.
+#[test]
+fn what_was_erased_is_named_no_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Folder::new(folder.path());
+    let journal = Arc::new(Memory::new());
+    let mut live = in_folder(&journal, 4000, workspace.clone(), "[^\\s\\S]");
+    let result =
+        |word: &str| Step::Tool(format!("begin\n{}end", format!("{word} x\n").repeat(900)));
+    let messages = history(&[result("one"), result("two")]);
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    let names = named(&String::from_utf8_lossy(&prompt.bytes));
+    assert_eq!(names.len(), 2);
+    let scope = crate::scope("default");
+    let head = journal.session(&scope, "a").unwrap().head;
+    let said = journal.history(&scope, "a", head, 0, 99).unwrap();
+    let holds = |said: &&epitome_kernel::Said| {
+        String::from_utf8_lossy(said.bytes.as_deref().unwrap_or_default()).contains("two x")
+    };
+    journal.erase(&scope, said.iter().find(holds).unwrap().key).unwrap();
+    assert_eq!(remove_offloaded(&workspace, "a"), Ok(2));
+    let messages = history(&[result("one"), result("two"), Step::Tool("short".to_owned())]);
+    let prompt = now(live.send(&body(&messages))).unwrap();
+    let files = read(folder.path(), &prompt);
+    assert!(files.len() == 1 && files[0].contains("one x"), "{files:?}");
+    let text = String::from_utf8_lossy(&prompt.bytes);
+    let id = Regex::new("epitome recall ([0-9a-f]{8})").unwrap();
+    assert!(id.captures_iter(&text).all(|id| journal.original(&scope, &id[1]).is_ok()), "{text}");
 }

@@ -141,7 +141,7 @@ fn what_was_erased_is_a_tombstone_where_the_session_goes_on() {
     }
     let head = live.info().unwrap().head;
     let scope = crate::scope("default");
-    let key = journal.history(&scope, head, 3, 1).unwrap()[0].key;
+    let key = journal.history(&scope, "a", head, 3, 1).unwrap()[0].key;
     journal.erase(&scope, key).unwrap();
     let mut live = pushed(&journal, 5000);
     let prompt = now(live.prompt()).unwrap();
@@ -248,7 +248,7 @@ fn an_envelope_brings_what_is_no_message() {
     let other = live.info().unwrap();
     assert_eq!((other.messages, other.head == info.head), (3, false));
     let chains = [info.head];
-    assert!(journal.known(&crate::scope("default"), &chains).unwrap().is_some());
+    assert!(journal.known(&crate::scope("default"), "a", &chains).unwrap().is_some());
 }
 
 #[test]

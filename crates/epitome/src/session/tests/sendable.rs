@@ -79,7 +79,11 @@ fn a_compression_that_breaks_a_rule_is_not_applied() {
     let next = now(live.send(&request(4))).unwrap();
     assert_eq!((next.bytes.to_vec(), refused(&next)), (request(4), Vec::new()));
     assert!(
-        journal.epochs(&crate::scope("default"), &keys(&request(4))).unwrap().recorded.is_empty()
+        journal
+            .epochs(&crate::scope("default"), "a", &keys(&request(4)))
+            .unwrap()
+            .recorded
+            .is_empty()
     );
 }
 

@@ -37,7 +37,7 @@ impl Policy for Parts {
 
 fn open(journal: &Arc<Memory>, limit: u64, begin: &str) -> Session {
     let mut profile = Profile::default();
-    profile.options.cache.read = 0.0;
+    profile.options.cache.read = Some(0.0);
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
     let mut live = builder.policy(Parts("Help.")).session(journal.clone(), Some("a"));
@@ -200,7 +200,7 @@ fn what_was_erased_is_no_longer_in_it() {
     let (system, _) = sent(&now(live.prompt()).unwrap());
     assert!(system.contains(said), "{system}");
     let scope = crate::scope("default");
-    let key = journal.history(&scope, live.info().unwrap().head, 1, 1).unwrap()[0].key;
+    let key = journal.history(&scope, "a", live.info().unwrap().head, 1, 1).unwrap()[0].key;
     journal.erase(&scope, key).unwrap();
     let (anew, rest) = sent(&now(open(&journal, 500, OPENAI).prompt()).unwrap());
     assert!(!anew.contains("hunter2") && !rest.contains("hunter2"), "{anew}\n{rest}");

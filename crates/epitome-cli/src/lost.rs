@@ -1,0 +1,93 @@
+//! What a compression lost, and how it comes back.
+//!
+//! Invariant: a command that is shown works as it is printed; where nothing was stored none is shown.
+//! Called by `compress` before it reports.
+
+use std::path::Path;
+
+use epitome::Report;
+use epitome::types::LostFact;
+
+use crate::text::{clipped, counted, plain};
+
+/// So many orders are warned of one by one.
+const NAMED: usize = 5;
+/// So much of an order is shown.
+const SHOWN: usize = 120;
+/// The profile whose scope is meant where none is named.
+const DEFAULT: &str = "default";
+
+/// Names the command that brings back each fact that was lost, and warns of lost orders of people.
+pub(crate) fn tell(report: &mut Report, store: Option<&Path>) {
+    let profile = match &*report.profile {
+        DEFAULT => String::new(),
+        profile => format!(" --profile {}", quoted(profile)),
+    };
+    if let Some(store) = store {
+        let store = quoted(&store.to_string_lossy());
+        for fact in &mut report.must_keep.lost {
+            let of = |id: &String| format!("epitome recall --store {store}{profile} --id {id}");
+            fact.recall = fact.id.as_ref().map(of);
+        }
+    }
+    let orders = report.must_keep.lost.iter().filter(|fact| fact.kind == LostFact::ORDER);
+    let all = orders.clone().count();
+    report.warnings.extend(orders.take(NAMED).map(|order| warning(order, store.is_some())));
+    if all > NAMED {
+        let more = counted((all - NAMED) as u64, "more order");
+        report
+            .warnings
+            .push(format!("{more} left the prompt; `must_keep.lost` of the report names all"));
+    }
+}
+
+fn warning(order: &LostFact, is_stored: bool) -> String {
+    let back = match &order.recall {
+        Some(command) => format!("`{command}` brings it back"),
+        None if is_stored => "a search in the store may find it".to_owned(),
+        None => "it is gone unless stored; `--store PATH` keeps what leaves".to_owned(),
+    };
+    let text = clipped(&plain(&order.text), SHOWN);
+    format!("an order left the prompt: \"{text}\" ({}); {back}", order.entry)
+}
+
+/// A word as a shell takes it for one.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_part_them() {
+        let check = |word: &str, expected: &str| assert_eq!(quoted(word), expected);
+        check("a/b-c.db", "a/b-c.db");
+        check("my store.db", "'my store.db'");
+        check("it's", "'it'\\''s'");
+        check("", "''");
+    }
+
+    #[test]
+    fn an_order_that_was_not_stored_is_said_to_be_gone() {
+        let mut order = LostFact {
+            kind: LostFact::ORDER,
+            text: "Never touch src/main.rs.".to_owned(),
+            entry: "e4".to_owned(),
+            id: None,
+            recall: None,
+        };
+        let gone = "an order left the prompt: \"Never touch src/main.rs.\" (e4); it is gone unless \
+                    stored; `--store PATH` keeps what leaves";
+        assert_eq!(warning(&order, false), gone);
+        order.recall = Some("epitome recall --store s.db --id 9a".to_owned());
+        assert!(
+            warning(&order, true).ends_with("`epitome recall --store s.db --id 9a` brings it back")
+        );
+    }
+}

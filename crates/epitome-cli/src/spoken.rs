@@ -1,0 +1,80 @@
+//! What policies say to their authors, on standard error.
+//!
+//! Invariant: standard output is never written to; whoever logs by another way (`serve`, `run`) is
+//! not spoken over. Set up before a verb runs.
+
+use std::fmt;
+use std::io::{self, Write as _};
+
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::text::plain;
+
+/// What policies in Lua say.
+const TARGET: &str = "policy";
+
+/// Has lines of policies stand on standard error.
+pub(crate) fn begin() {
+    let flags: Vec<_> = std::env::args().skip(1).take_while(|word| word != "--").collect();
+    let has = |long: &str, short: char| {
+        let is_short = |word: &String| {
+            word.starts_with('-') && !word.starts_with("--") && word.contains(short)
+        };
+        flags.iter().any(|word| word == long || is_short(word))
+    };
+    let level = match (has("--quiet", 'q'), has("--verbose", 'v')) {
+        (true, _) => LevelFilter::ERROR,
+        (false, true) => LevelFilter::TRACE,
+        (false, false) => LevelFilter::INFO,
+    };
+    let only = Targets::new().with_target(TARGET, level);
+    drop(tracing_subscriber::registry().with(only).with(Lines).try_init());
+}
+
+/// A line for each event.
+struct Lines;
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut said = Said::default();
+        event.record(&mut said);
+        let level = event.metadata().level().as_str().to_lowercase();
+        let Said { policy, at, text } = said;
+        let line = format!("epitome: {level}: policy {policy} ({at}): {text}");
+        // Where nobody reads any more there is nobody to tell.
+        drop(writeln!(io::stderr(), "{}", plain(&line)));
+    }
+}
+
+/// The fields of an event.
+#[derive(Default)]
+struct Said {
+    policy: String,
+    at: String,
+    text: String,
+}
+
+impl Visit for Said {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "policy" => value.clone_into(&mut self.policy),
+            "at" => value.clone_into(&mut self.at),
+            _ => {}
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let into = match field.name() {
+            "message" => &mut self.text,
+            "policy" => &mut self.policy,
+            "at" => &mut self.at,
+            _ => return,
+        };
+        into.push_str(&format!("{value:?}"));
+    }
+}

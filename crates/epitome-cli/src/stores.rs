@@ -1,0 +1,61 @@
+//! The stores that were named by their paths, so that what a prompt names is found as it is printed.
+//!
+//! A prompt says `epitome recall ID` in the same words wherever its store is, since texts that
+//! change are paid for again. So the user's data folder remembers where this user's other stores
+//! are, and an id that the usual store does not know is looked for there (SPEC 2.14).
+//!
+//! Invariant: only what this user ran is remembered, never what a repository says; nothing fails
+//! where the list cannot be read or written. Called by the verbs that make prompts, and by `recall`.
+
+use std::path::{Path, PathBuf};
+
+use epitome::Config;
+
+use crate::files;
+
+/// The list, in the user's data folder: one path a line, the newest first.
+const LIST: &str = "stores";
+
+/// So many are remembered.
+const MOST: usize = 64;
+
+/// The largest list that is read, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Remembers a store, unless it is the usual one.
+pub(crate) fn remember(config: &Config, store: &Path) {
+    let Some(list) = list(config) else { return };
+    let Ok(store) = store.canonicalize() else { return };
+    let usual = config.data().and_then(|data| data.canonicalize().ok());
+    let Some(line) = store.to_str().filter(|line| !line.contains('\n')) else { return };
+    if usual.is_some_and(|data| store.parent() == Some(&*data)) {
+        return;
+    }
+    let known = read(&list);
+    if known.first().is_some_and(|first| *first == store) {
+        return;
+    }
+    let others = known.iter().filter(|other| **other != store && other.exists());
+    let others = others.filter_map(|other| other.to_str());
+    let lines: Vec<_> = [line].into_iter().chain(others).take(MOST).collect();
+    let folder = list.parent().is_some_and(|data| files::make_private_folder(data).is_ok());
+    if folder && let Err(fault) = files::write(&list, (lines.join("\n") + "\n").as_bytes()) {
+        tracing::debug!("the list of stores is not written: {}", fault.line());
+    }
+}
+
+/// The stores that were remembered and are there, the newest first.
+pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
+    let known = list(config).map(|list| read(&list)).unwrap_or_default();
+    known.into_iter().filter(|store| store.is_file()).collect()
+}
+
+fn list(config: &Config) -> Option<PathBuf> {
+    Some(config.data()?.join(LIST))
+}
+
+fn read(list: &Path) -> Vec<PathBuf> {
+    let bytes = files::read(Some(list), LARGEST).unwrap_or_default();
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
+}

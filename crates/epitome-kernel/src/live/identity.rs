@@ -1,0 +1,260 @@
+//! Whether a request goes on from a recorded conversation (SPEC 2.13): the one place that decides it.
+//!
+//! Invariant: a function of what is said and of what is recorded, never of a name or of a title. An
+//! opening in common, or a short answer, is no proof. Called by the host's session for each request
+//! that is not known to go on from its own history, and by imports.
+
+use crate::journal::Holder;
+
+/// Tokens from which on one recorded answer proves a conversation by itself. Two models, or one that
+/// is asked twice, give the same short answer to the same opening ("Hi! How can I help?"); from about
+/// two sentences on they no longer do by chance.
+const PROVING_ANSWER: u64 = 32;
+
+/// So many recorded answers prove a conversation, however short they are.
+const PROVING_ANSWERS: usize = 2;
+
+/// The fewest characters in a row of an id that somebody drew at random: eight of base 16 are 32 bits.
+const DRAWN: usize = 8;
+
+/// What one message of a request can prove.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Whether it is a system prompt.
+    pub system: bool,
+    /// Whether a model said it.
+    pub answer: bool,
+    /// Whether it holds an id that a provider drew ([`is_drawn`]).
+    pub drawn: bool,
+}
+
+/// What a request is to the recorded conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity<'h> {
+    /// It goes on from this one.
+    Continue(&'h Holder),
+    /// It is a new one that has what was decided in this one up to a place, and nothing later.
+    Branch {
+        /// The one that it leaves.
+        from: &'h Holder,
+        /// How many messages of it, the first ones, it has in common.
+        at: usize,
+    },
+    /// It is a new one that inherits nothing.
+    New {
+        /// How many of its messages, the first ones, came without any record of who said them. A
+        /// client may have made up the answers among them (examples in front of a task).
+        opened: usize,
+    },
+}
+
+/// Whose a request is beside what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim<'c> {
+    /// The id that its client gives the conversation.
+    pub label: Option<&'c str>,
+    /// The conversation that its host had in hand for it.
+    pub session: Option<&'c str>,
+}
+
+/// Decides what a request is. `size` gives the tokens of one of its messages; the holders are those
+/// of its scope and its API, the ones that were recorded first before the others.
+pub fn identify<'h>(
+    claim: Claim<'_>,
+    said: &[Evidence],
+    size: impl Fn(usize) -> u64,
+    holders: &'h [Holder],
+) -> Identity<'h> {
+    let proofs: Vec<_> = holders.iter().map(|holder| Proof::of(holder, said, &size)).collect();
+    let is_own = |holder: &Holder| match (claim.session, claim.label) {
+        (Some(session), _) if session == holder.session => true,
+        (_, Some(label)) => holder.label.as_deref() == Some(label),
+        (..) => false,
+    };
+    // The id says whose it is, so less is enough: all that is recorded, or one answer. Where neither is
+    // in common it may be another agent of the same client that was asked the same.
+    let own = proofs.iter().filter(|it| is_own(it.holder));
+    let own = own.filter(|it| it.proven || it.holder.ends || it.answers > 0);
+    if let Some(own) = own.max_by_key(|it| it.shared) {
+        return Identity::Continue(own.holder);
+    }
+    let proven: Vec<_> = proofs.iter().filter(|it| it.proven).collect();
+    let deepest = proven.iter().map(|it| it.shared).max();
+    let mut deepest = proven.into_iter().filter(|it| Some(it.shared) == deepest);
+    let is_nobodys =
+        |holder: &Holder| claim == Claim { label: None, session: None } && holder.label.is_none();
+    match (deepest.next(), deepest.next()) {
+        (Some(one), None) if is_nobodys(one.holder) => Identity::Continue(one.holder),
+        (Some(one), other) if other.is_none() || !is_nobodys(one.holder) => {
+            Identity::Branch { from: one.holder, at: one.holder.shared }
+        }
+        // Of several that nobody claims any choice would be a guess.
+        _ => {
+            let heard = proofs.iter().filter(|it| it.answers > 0 || it.is_next);
+            let heard = heard.max_by_key(|it| it.shared);
+            Identity::New { opened: heard.map_or(said.len(), |it| it.holder.opened) }
+        }
+    }
+}
+
+/// How far a holder goes with a request, and whether that proves that it is the same conversation.
+struct Proof<'h> {
+    holder: &'h Holder,
+    /// Messages in common, the answer included that was recorded and not yet sent back.
+    shared: usize,
+    /// Answers among them that were recorded as such.
+    answers: usize,
+    /// Whether the request goes on with an answer where the holder came to its end: that one was asked
+    /// the same, so no client made the answer up, be it in other words than the recorded one.
+    is_next: bool,
+    proven: bool,
+}
+
+impl<'h> Proof<'h> {
+    fn of(holder: &'h Holder, said: &[Evidence], size: &impl Fn(usize) -> u64) -> Self {
+        let shared = (holder.shared + usize::from(holder.answered)).min(said.len());
+        let drawn = said[..shared].iter().any(|it| it.drawn);
+        let recorded = holder.opened.min(shared)..shared;
+        let answers: Vec<_> = recorded.filter(|&place| said[place].answer).collect();
+        let proven = drawn
+            || answers.len() >= PROVING_ANSWERS
+            || holder.ends && answers.iter().any(|&place| size(place) >= PROVING_ANSWER);
+        let is_next = holder.ends && said.get(holder.shared).is_some_and(|it| it.answer);
+        Self { holder, shared, answers: answers.len(), is_next, proven }
+    }
+}
+
+/// Whether an id was drawn at random, as providers draw those of tool calls (`toolu_01A7…`,
+/// `call_x9Kd…`, a UUID). What clients and small models number or name by themselves (`call_1`,
+/// `functions.read:0`, `tool_20260102`) is the same in every conversation.
+pub fn is_drawn(id: &str) -> bool {
+    id.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|run| {
+        let kind = |letter: u8| (letter.is_ascii_digit(), letter.is_ascii_uppercase());
+        let kinds: Vec<_> = run.bytes().map(kind).collect();
+        let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let numbers = kinds.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        // Words are written with capitals inside, and numbers stand behind them.
+        run.len() >= DRAWN && numbers >= 2 && changes >= 3
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request: `u` a person, `a` an answer, `t` an answer with a drawn id; a long answer is `A`.
+    fn check(claim: Claim<'_>, said: &str, holders: &[Holder], expected: &str) {
+        let evidence: Vec<_> = said
+            .chars()
+            .map(|one| Evidence { system: false, answer: one != 'u', drawn: one == 't' })
+            .collect();
+        let long: Vec<_> = said.chars().map(|one| one == 'A').collect();
+        let size = |place: usize| if long[place] { PROVING_ANSWER } else { PROVING_ANSWER - 1 };
+        let found = match identify(claim, &evidence, size, holders) {
+            Identity::Continue(holder) => format!("continue {}", holder.session),
+            Identity::Branch { from, at } => format!("branch {} {at}", from.session),
+            Identity::New { opened } => format!("new {opened}"),
+        };
+        assert_eq!(found, expected, "{said} {claim:?} {holders:?}");
+    }
+
+    const NOBODY: Claim<'_> = Claim { label: None, session: None };
+
+    fn id(label: &str) -> Claim<'_> {
+        Claim { label: Some(label), session: None }
+    }
+
+    /// A conversation that holds the first messages of a request.
+    fn holder(session: &str, label: Option<&str>, shared: usize) -> Holder {
+        let label = label.map(str::to_owned);
+        let session = session.to_owned();
+        Holder { session, label, shared, ends: false, answered: false, opened: 1 }
+    }
+
+    fn whole(session: &str, label: Option<&str>, shared: usize) -> Holder {
+        Holder { ends: true, answered: true, ..holder(session, label, shared) }
+    }
+
+    #[test]
+    fn an_opening_in_common_is_no_continuation() {
+        check(NOBODY, "u", &[whole("s", None, 1)], "new 1");
+        check(NOBODY, "uau", &[holder("s", None, 1)], "new 3");
+        check(NOBODY, "uau", &[whole("s", None, 1)], "new 1");
+        let reworded = Holder { answered: false, ..whole("s", None, 1) };
+        check(NOBODY, "uAu", &[reworded], "new 1");
+        check(id("b"), "uau", &[whole("s", Some("a"), 1)], "new 1");
+        check(id("b"), "uAu", &[holder("s", Some("a"), 2)], "new 1");
+    }
+
+    #[test]
+    fn a_long_answer_with_all_before_it_two_answers_or_an_id_is_proof() {
+        check(NOBODY, "uAu", &[whole("s", None, 1)], "continue s");
+        check(NOBODY, "uAu", &[holder("s", None, 2)], "new 1");
+        check(NOBODY, "uauau", &[whole("s", None, 3)], "continue s");
+        check(NOBODY, "uauau", &[holder("s", None, 4)], "continue s");
+        check(NOBODY, "utu", &[holder("s", None, 2)], "continue s");
+    }
+
+    #[test]
+    fn examples_that_a_client_puts_in_front_prove_nothing() {
+        let few = |holder: Holder| [Holder { opened: 5, ..holder }];
+        check(NOBODY, "uauau", &few(whole("s", None, 5)), "new 5");
+        check(NOBODY, "uAuAuau", &few(whole("s", None, 5)), "new 5");
+        check(NOBODY, "uAuAuAu", &few(whole("s", None, 5)), "continue s");
+    }
+
+    #[test]
+    fn an_id_chooses_among_its_own() {
+        check(id("a"), "u", &[whole("s", Some("a"), 1)], "continue s");
+        check(id("a"), "uau", &[whole("s", Some("a"), 1)], "continue s");
+        check(id("a"), "uau", &[holder("s", Some("a"), 2)], "continue s");
+        let both = [holder("s", Some("a"), 2), holder("t", Some("a"), 4)];
+        check(id("a"), "uauau", &both, "continue t");
+        // Another agent of the same client, asked the same.
+        check(id("a"), "u", &[holder("s", Some("a"), 1)], "new 1");
+        let session = Claim { label: None, session: Some("s") };
+        check(session, "uau", &[whole("s", None, 1)], "continue s");
+    }
+
+    #[test]
+    fn another_id_branches_with_proof() {
+        check(id("b"), "uauau", &[holder("s", Some("a"), 4)], "branch s 4");
+        check(id("b"), "uAu", &[whole("s", None, 1)], "branch s 1");
+        check(NOBODY, "utu", &[holder("s", Some("a"), 2)], "branch s 2");
+        let own = [whole("s", Some("a"), 4), holder("t", Some("b"), 2)];
+        check(id("b"), "uauau", &own, "continue t");
+    }
+
+    #[test]
+    fn of_several_none_is_chosen_by_chance() {
+        let both = [whole("s", None, 1), whole("t", None, 1)];
+        check(NOBODY, "uAu", &both, "new 1");
+        let deeper = [whole("s", None, 1), whole("t", None, 3)];
+        check(NOBODY, "uAuAu", &deeper, "continue t");
+    }
+
+    #[test]
+    fn drawn_ids_are_told_from_numbers_and_names() {
+        for id in [
+            "toolu_01A09q90qw90lq917835lq9",
+            "call_abD3kF9sLq2xYz8WvU7tR6eP",
+            "call_3kz9x2ab",
+            "D681PevKs",
+            "chatcmpl-tool-4f0c2b9d8e7a4c5b9d8e",
+            "9f1c2d3e-4b5a-4c6d-8e9f-0a1b2c3d4e5f",
+        ] {
+            assert!(is_drawn(id), "{id}");
+        }
+        for id in [
+            "",
+            "call_1",
+            "toolu_1",
+            "functions.read_file:0",
+            "call_20260102030405",
+            "function12",
+            "call_readFile1",
+        ] {
+            assert!(!is_drawn(id), "{id}");
+        }
+    }
+}

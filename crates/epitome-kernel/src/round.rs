@@ -1,0 +1,149 @@
+//! What policies gave while they were asked about one job.
+//!
+//! Invariant: for one job each policy has its say at most once, whoever asks it and how often; what
+//! came of that is given again (SPEC 2.18). Who waits for a model is asked again with its reply, and
+//! nobody else is. Written and read by `chain`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use epitome_types::hook::Place;
+
+use crate::policy::{Answer, Halt, Job, Opinion};
+
+/// What the policies of a chain gave for one job, as far as they were asked. Whoever asks them about
+/// the same job more than once, with a reply of a model or after a plan that came to nothing, keeps
+/// it in between.
+#[derive(Debug, Default)]
+pub struct ChainRound(Mutex<Vec<JobHearing>>);
+
+/// What the policies from one on came to, with the name of the one that said so.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GivenOpinion {
+    pub(crate) opinion: Opinion<Answer>,
+    pub(crate) by: Option<String>,
+}
+
+/// A job, and which of its round's it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownJob<'a> {
+    pub(crate) job: Job<'a>,
+    pub(crate) at: usize,
+}
+
+/// What was given for one job. The first of a round is the round's own; the others are jobs that
+/// policies made up to ask those behind them about.
+#[derive(Debug, Default)]
+struct JobHearing {
+    /// What tells it from others, where that was needed.
+    print: Option<String>,
+    /// How many replies of models it had last.
+    replies: usize,
+    /// By the places of the policies.
+    heard: Vec<PolicyHearing>,
+}
+
+/// What was heard of one policy.
+#[derive(Clone, Debug, Default)]
+struct PolicyHearing {
+    /// What it said, once it has; a failure is no opinion.
+    said: Option<Option<Answer>>,
+    /// What it and those behind it came to.
+    given: Option<GivenOpinion>,
+    /// Whether it asked those behind it.
+    handed_on: bool,
+}
+
+impl ChainRound {
+    /// The round's own job is asked about, maybe once more. What waited for a model is forgotten
+    /// where there is another reply.
+    pub(crate) fn open(&self, job: &Job<'_>) -> usize {
+        let mut hearings = self.hearings();
+        if hearings.is_empty() {
+            hearings.push(JobHearing::default());
+        }
+        let own = &mut hearings[0];
+        let replies = job.common().replies.len();
+        if own.replies != replies {
+            let waits = |given: &mut GivenOpinion| matches!(given.opinion, Err(Halt::Ask(_)));
+            own.heard.iter_mut().for_each(|one| drop(one.given.take_if(waits)));
+        }
+        (own.print, own.replies) = (None, replies);
+        0
+    }
+
+    /// The job that a policy asks those behind it about while it is asked about another: that very
+    /// one, or one that says the same as one before, or a new one.
+    pub(crate) fn find(&self, job: &Job<'_>, known: &KnownJob<'_>) -> usize {
+        if known.job.is(job) {
+            return known.at;
+        }
+        let print = print(job);
+        let mut hearings = self.hearings();
+        if let Some(hearing) = hearings.get_mut(known.at) {
+            hearing.print.get_or_insert_with(|| self::print(&known.job));
+        }
+        let same = hearings.iter().position(|one| one.print.as_deref() == Some(&*print));
+        same.unwrap_or_else(|| {
+            hearings.push(JobHearing { print: Some(print), ..JobHearing::default() });
+            hearings.len() - 1
+        })
+    }
+
+    /// What the policies from this place on came to.
+    pub(crate) fn given(&self, job: usize, place: usize) -> Option<GivenOpinion> {
+        self.heard(job, place, |heard| heard.given.clone())
+    }
+
+    pub(crate) fn give(&self, job: usize, place: usize, given: &GivenOpinion) {
+        self.heard(job, place, |heard| heard.given = Some(given.clone()));
+    }
+
+    /// What the policy in this place said, where it has said something or that it has no opinion.
+    pub(crate) fn said(&self, job: usize, place: usize) -> Option<Option<Answer>> {
+        self.heard(job, place, |heard| heard.said.clone())
+    }
+
+    pub(crate) fn say(&self, job: usize, place: usize, said: Option<&Answer>) {
+        self.heard(job, place, |heard| heard.said = Some(said.cloned()));
+    }
+
+    /// The policy in this place asks those behind it.
+    pub(crate) fn hand_on(&self, job: usize, place: usize) {
+        self.heard(job, place, |heard| heard.handed_on = true);
+    }
+
+    /// What a policy got of those behind it, where it asked them about the job that it was asked.
+    pub(crate) fn got(&self, job: usize, place: usize) -> Option<GivenOpinion> {
+        let asked = self.heard(job, place, |heard| heard.handed_on);
+        asked.then(|| self.given(job, place + 1)).flatten()
+    }
+
+    fn heard<T>(&self, job: usize, place: usize, of: impl FnOnce(&mut PolicyHearing) -> T) -> T {
+        let mut hearings = self.hearings();
+        if hearings.len() <= job {
+            hearings.resize_with(job + 1, JobHearing::default);
+        }
+        let heard = &mut hearings[job].heard;
+        if heard.len() <= place {
+            heard.resize_with(place + 1, PolicyHearing::default);
+        }
+        of(&mut heard[place])
+    }
+
+    fn hearings(&self) -> MutexGuard<'_, Vec<JobHearing>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All that a job says, in one text: two that say the same are one job.
+fn print(job: &Job<'_>) -> String {
+    let mut print = format!("{job:?}");
+    let (texts, count) = match job {
+        Job::Plan(job) => (job.texts, job.entries.count),
+        Job::Prompt(job) => (job.texts, job.covered.count),
+        Job::Verify(job) => (job.texts, job.covered.count),
+        _ => return print,
+    };
+    print.extend((1..=count).map(|place| format!("\n{:?}", texts.text(Place(place)))));
+    print
+}

@@ -1,0 +1,209 @@
+//! The record of trusted folders: what holds, and what asks again.
+
+#![expect(clippy::disallowed_methods, reason = "tests write the files they read")]
+
+use super::*;
+
+struct Place {
+    top: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { top: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(place.folder().join("team")).unwrap();
+        place.write("return {}");
+        place
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.top.path().join("policies")
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(self.folder().join("team/policy.lua"), text).unwrap();
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::at(self.top.path().join("data/trusted"))
+    }
+
+    #[track_caller]
+    fn check(&self, expected: Standing) {
+        assert_eq!(self.trust().standing(&self.folder()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_folder_is_trusted_for_what_is_in_it() {
+    let place = Place::new();
+    place.check(Standing::Unknown);
+    place.trust().trust(&place.folder()).unwrap();
+    place.check(Standing::Trusted);
+    place.write("return { }");
+    place.check(Standing::Changed);
+    place.write("return {}");
+    place.check(Standing::Trusted);
+    fs::write(place.folder().join("new"), "").unwrap();
+    place.check(Standing::Changed);
+    place.trust().trust(&place.folder()).unwrap();
+    place.check(Standing::Trusted);
+}
+
+#[test]
+fn ones_own_folder_is_never_asked_for() {
+    let place = Place::new();
+    place.trust().own(&place.folder()).unwrap();
+    place.write("return { }");
+    place.check(Standing::Own);
+    assert_eq!(place.trust().folders().unwrap(), [place.folder().canonicalize().unwrap()]);
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(place.trust().standing(other.path()).unwrap(), Standing::Unknown);
+}
+
+#[test]
+fn contents_cannot_be_moved_between_files() {
+    let place = Place::new();
+    let before = folder_hash(&place.folder()).unwrap();
+    fs::rename(place.folder().join("team/policy.lua"), place.folder().join("team/other.lua"))
+        .unwrap();
+    assert_ne!(folder_hash(&place.folder()).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_record_is_the_users_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.trust().trust(&place.folder()).unwrap();
+    let mode = fs::metadata(&place.trust().file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let folder = place.trust().file.parent().unwrap().to_owned();
+    assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
+    let left: Vec<_> = fs::read_dir(place.trust().file.parent().unwrap()).unwrap().collect();
+    assert_eq!(left.len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_counts_for_where_it_leads() {
+    let place = Place::new();
+    let link = place.folder().join("link");
+    std::os::unix::fs::symlink("team", &link).unwrap();
+    let before = folder_hash(&place.folder()).unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("elsewhere", &link).unwrap();
+    assert_ne!(folder_hash(&place.folder()).unwrap(), before);
+}
+
+/// What a link in a trusted folder leads to runs with it, so it is trusted with it.
+#[cfg(unix)]
+#[test]
+fn what_is_behind_a_link_that_leads_out_counts() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    let scripts = place.top.path().join("scripts");
+    fs::create_dir_all(scripts.join("more")).unwrap();
+    let [run, more] = ["run.py", "more/deep.py"].map(|name| scripts.join(name));
+    for file in [&run, &more] {
+        fs::write(file, "print()").unwrap();
+    }
+    symlink(&run, place.folder().join("team/run.py")).unwrap();
+    symlink(&scripts, place.folder().join("team/scripts")).unwrap();
+    // In a circle, and within.
+    symlink(place.folder(), scripts.join("back")).unwrap();
+    symlink(&scripts, scripts.join("more/round")).unwrap();
+    for (file, trust) in [(&run, false), (&more, false), (&run, true), (&more, true)] {
+        match trust {
+            false => drop(place.trust().trust(&place.folder()).unwrap()),
+            true => place.trust().own(&place.folder()).unwrap(),
+        }
+        assert!(place.trust().standing(&place.folder()).unwrap().may_run());
+        let text = fs::read_to_string(file).unwrap();
+        fs::write(file, format!("{text}#")).unwrap();
+        place.check(if trust { Standing::Pulled } else { Standing::Changed });
+    }
+}
+
+/// Runs git in a folder; none where there is no git.
+#[track_caller]
+fn git(folder: &Path, line: &str) {
+    let told = std::process::Command::new("git")
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.com",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(line.split(' '))
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(told.status.success(), "git {line}: {}", String::from_utf8_lossy(&told.stderr));
+}
+
+/// What a pull changes in a folder of one's own does not run unasked; what its author writes
+/// there does, and goes on to once it is committed.
+#[test]
+fn ones_own_folder_is_trusted_for_what_one_wrote() {
+    let place = Place::new();
+    let (here, there) = (place.top.path().to_owned(), tempfile::tempdir().unwrap());
+    fs::write(
+        here.join(".gitignore"),
+        "data
+build
+",
+    )
+    .unwrap();
+    git(&here, "init -q");
+    place.trust().own(&place.folder()).unwrap();
+    let commit = |folder: &Path| {
+        git(folder, "add -A");
+        git(folder, "commit -q -m change");
+    };
+    place.write("return { doc = \"Mine.\" }");
+    place.check(Standing::Own);
+    commit(&here);
+    place.check(Standing::Own);
+    // Somebody else goes on with it.
+    let clone = there.path().join("clone");
+    git(there.path(), &format!("clone -q {} clone", here.display()));
+    fs::write(clone.join("policies/team/policy.lua"), "return { doc = \"Theirs.\" }").unwrap();
+    commit(&clone);
+    git(&here, &format!("pull -q {} main", clone.display()));
+    place.check(Standing::Pulled);
+    // An edit on top of it is of one's own; what else came is not.
+    place.write("return { doc = \"Read, and mended.\" }");
+    place.check(Standing::Own);
+    fs::write(clone.join("policies/team/more.lua"), "return {}").unwrap();
+    commit(&clone);
+    commit(&here);
+    place.check(Standing::Own);
+    git(&here, &format!("pull -q --no-rebase --no-edit -X ours {} main", clone.display()));
+    place.check(Standing::Pulled);
+    place.trust().own(&place.folder()).unwrap();
+    place.check(Standing::Own);
+    // Neither build products nor what one only staged hide anything.
+    fs::create_dir_all(place.folder().join("build")).unwrap();
+    fs::write(place.folder().join("build/out"), "1").unwrap();
+    place.check(Standing::Own);
+    place.write("return { doc = \"Staged, and never run.\" }");
+    git(&here, "add -A");
+    place.check(Standing::Pulled);
+}
+
+/// A repository within one's own folder is not one's own.
+#[test]
+fn a_repository_within_is_somebody_elses() {
+    let place = Place::new();
+    place.trust().own(&place.folder()).unwrap();
+    let within = place.folder().join("team/vendor");
+    fs::create_dir_all(&within).unwrap();
+    git(&within, "init -q");
+    place.check(Standing::Own);
+    fs::write(within.join("dates.lua"), "return {}").unwrap();
+    place.check(Standing::Pulled);
+}

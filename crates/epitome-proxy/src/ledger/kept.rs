@@ -1,0 +1,212 @@
+//! What a ledger leaves for the proxies that come after it on the same store.
+//!
+//! Invariant: each proxy keeps its own sums under a name of its own and changes nobody else's, so
+//! that any number of them add up, and one that is killed loses at most the request it was killed
+//! in. What cannot be read counts nothing and is said. Called by [`super::Ledger`].
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use epitome_types::{Breakdown, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::figures::{Figures, Histogram, categories};
+use super::saving::Bill;
+use super::{BOUNDS, Books};
+use crate::route::Api;
+use crate::skip::Skip;
+
+/// Where the sums of proxies are kept.
+pub trait LedgerKeeper: Send + Sync {
+    /// What all proxies before kept.
+    fn earlier(&self) -> Vec<String>;
+    /// Keeps the sums of this one in the place of what it kept before.
+    fn keep(&self, sums: &str);
+}
+
+/// The sums of all proxies before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Earlier {
+    /// When the first of them was started; none where there is none.
+    pub(super) since: Option<SystemTime>,
+    pub(super) all: Figures,
+    pub(super) requests: BTreeMap<(Api, u16), u64>,
+    pub(super) passed: u64,
+    pub(super) prepared: Histogram,
+    pub(super) first_byte: Histogram,
+    pub(super) conversations: u64,
+}
+
+/// The sums of one proxy, as they are written down.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Written {
+    started: u64,
+    figures: WrittenFigures,
+    /// By the name of the API and the status.
+    requests: Vec<(String, u16, u64)>,
+    passed: u64,
+    prepared: WrittenTimes,
+    first_byte: WrittenTimes,
+    conversations: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct WrittenFigures {
+    counts: BTreeMap<String, u64>,
+    /// Tokens by category: as they came, as they were sent.
+    raw: BTreeMap<String, u64>,
+    sent: BTreeMap<String, u64>,
+    usage: Usage,
+    /// Paid, and what the raw history would have cost.
+    bill: [f64; 2],
+    dollars: [f64; 2],
+    skips: BTreeMap<String, u64>,
+    errors: BTreeMap<u16, u64>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct WrittenTimes {
+    buckets: Vec<u64>,
+    count: u64,
+    sum: f64,
+}
+
+/// The sums of a proxy, to be kept; `all` are those over all conversations.
+pub(super) fn written(books: &Books, all: &Figures) -> String {
+    let since = books.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let requests = books.requests.iter();
+    let written = Written {
+        started: since.as_secs(),
+        figures: WrittenFigures::of(all),
+        requests: requests.map(|((api, status), n)| (api.name().to_owned(), *status, *n)).collect(),
+        passed: books.passed,
+        prepared: WrittenTimes::of(&books.prepared),
+        first_byte: WrittenTimes::of(&books.first_byte),
+        conversations: books.open.len() as u64 + books.folded,
+    };
+    // Nothing in it can fail to be written; were it so, it counts nothing.
+    serde_json::to_string(&written).unwrap_or_default()
+}
+
+impl Earlier {
+    /// What these add up to.
+    pub(super) fn of(all: &[String]) -> Self {
+        let mut earlier = Self::default();
+        for text in all {
+            match serde_json::from_str(text) {
+                Ok(written) => earlier.add(written),
+                Err(error) => {
+                    tracing::warn!(%error, "what a proxy before this one kept cannot be read");
+                }
+            }
+        }
+        earlier
+    }
+
+    fn add(&mut self, written: Written) {
+        let started = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(written.started));
+        self.since = match (self.since, started) {
+            (Some(since), Some(started)) => Some(since.min(started)),
+            (since, started) => since.or(started),
+        };
+        self.all.merge(&written.figures.read());
+        let apis = [Api::Anthropic, Api::OpenAi, Api::Ollama];
+        for (name, status, count) in written.requests {
+            if let Some(api) = apis.into_iter().find(|api| api.name() == name) {
+                *self.requests.entry((api, status)).or_default() += count;
+            }
+        }
+        self.passed += written.passed;
+        self.prepared.merge(&written.prepared.read());
+        self.first_byte.merge(&written.first_byte.read());
+        self.conversations += written.conversations;
+    }
+}
+
+/// The sums that are plain counts, by name.
+fn counts(figures: &mut Figures) -> [(&'static str, &mut u64); 12] {
+    [
+        ("requests", &mut figures.requests),
+        ("side", &mut figures.side),
+        ("epochs", &mut figures.epochs),
+        ("arrivals", &mut figures.arrivals),
+        ("answers", &mut figures.answers),
+        ("priced", &mut figures.priced),
+        ("unpriced", &mut figures.unpriced),
+        ("alarms", &mut figures.alarms),
+        ("overflows", &mut figures.overflows),
+        ("transformations", &mut figures.transformations),
+        ("bytes_in", &mut figures.bytes_in),
+        ("bytes_sent", &mut figures.bytes_sent),
+    ]
+}
+
+fn by_name(by: &Breakdown) -> BTreeMap<String, u64> {
+    categories(by).into_iter().map(|(name, tokens)| (name.to_owned(), tokens)).collect()
+}
+
+fn breakdown(by: &BTreeMap<String, u64>) -> Breakdown {
+    let of = |name| by.get(name).copied().unwrap_or_default();
+    Breakdown {
+        system: of("system"),
+        tools: of("tools"),
+        user: of("user"),
+        assistant: of("assistant"),
+        tool_calls: of("tool_calls"),
+        tool_results: of("tool_results"),
+        images: of("images"),
+        checkpoints: of("checkpoints"),
+    }
+}
+
+impl WrittenFigures {
+    fn of(figures: &Figures) -> Self {
+        let mut copy = figures.clone();
+        let counts = counts(&mut copy).map(|(name, count)| (name.to_owned(), *count));
+        let skips = figures.skips.iter();
+        Self {
+            counts: counts.into_iter().collect(),
+            raw: by_name(&figures.raw),
+            sent: by_name(&figures.sent),
+            usage: figures.usage,
+            bill: [figures.bill.paid, figures.bill.raw],
+            dollars: [figures.dollars.paid, figures.dollars.raw],
+            skips: skips.map(|(word, count)| ((*word).to_owned(), *count)).collect(),
+            errors: figures.errors.clone(),
+        }
+    }
+
+    fn read(self) -> Figures {
+        let bill = |[paid, raw]: [f64; 2]| Bill { paid, raw };
+        let skips = self.skips.iter();
+        let mut figures = Figures {
+            raw: breakdown(&self.raw),
+            sent: breakdown(&self.sent),
+            usage: self.usage,
+            bill: bill(self.bill),
+            dollars: bill(self.dollars),
+            skips: skips.filter_map(|(word, n)| Some((Skip::known(word)?, *n))).collect(),
+            errors: self.errors,
+            ..Figures::default()
+        };
+        for (name, count) in counts(&mut figures) {
+            *count = self.counts.get(name).copied().unwrap_or_default();
+        }
+        figures
+    }
+}
+
+impl WrittenTimes {
+    fn of(times: &Histogram) -> Self {
+        Self { buckets: times.buckets.to_vec(), count: times.count, sum: times.sum }
+    }
+
+    fn read(self) -> Histogram {
+        let mut buckets = [0; BOUNDS.len()];
+        buckets.iter_mut().zip(self.buckets).for_each(|(bucket, count)| *bucket = count);
+        Histogram { buckets, count: self.count, sum: self.sum }
+    }
+}

@@ -1,0 +1,81 @@
+//! Answers that a client may have in full and the journal does not yet.
+//!
+//! Invariant: a request waits for answers that were there before it came, and only for so long that
+//! nobody notices. An answer proves that a request goes on from a conversation, so it has to be
+//! recorded before the request behind it is looked up. Called by `tee` and `prepare`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// A record takes some milliseconds; a store that takes longer than this holds no request up.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The answers that are being recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Recordings {
+    open: watch::Sender<BTreeSet<u64>>,
+    next: AtomicU64,
+}
+
+/// An answer that is being recorded, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct RecordingTicket {
+    recordings: Arc<Recordings>,
+    number: u64,
+}
+
+impl Recordings {
+    /// A client is about to have the whole of an answer.
+    pub(crate) fn begin(self: &Arc<Self>) -> RecordingTicket {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.open.send_modify(|open| {
+            open.insert(number);
+        });
+        RecordingTicket { recordings: Arc::clone(self), number }
+    }
+
+    /// Waits until the answers are recorded that are under way now, or patience ends.
+    pub(crate) async fn settled(&self) {
+        let before = self.next.load(Ordering::Relaxed);
+        let mut open = self.open.subscribe();
+        let earlier = open.wait_for(|open| open.first().is_none_or(|first| *first >= before));
+        if tokio::time::timeout(PATIENCE, earlier).await.is_err() {
+            tracing::warn!("answers are slow to be recorded; a request did not wait for them");
+        }
+    }
+}
+
+impl Drop for RecordingTicket {
+    fn drop(&mut self) {
+        self.recordings.open.send_modify(|open| {
+            open.remove(&self.number);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_waits_for_answers_before_it_and_for_no_later_one() {
+        let recordings = Arc::new(Recordings::default());
+        recordings.settled().await;
+        let earlier = recordings.begin();
+        let waiting = tokio::spawn({
+            let recordings = Arc::clone(&recordings);
+            async move { recordings.settled().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        let later = recordings.begin();
+        drop(earlier);
+        waiting.await.unwrap();
+        drop(later);
+        assert!(recordings.open.borrow().is_empty());
+    }
+}

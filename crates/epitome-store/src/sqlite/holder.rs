@@ -1,0 +1,123 @@
+//! The sessions that hold the first messages of a request.
+//!
+//! Invariant: whoever holds a history holds its beginning, so the middle tells which half to look in.
+//! Called by [`super::journal`].
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::types::Chain;
+use epitome_kernel::{Clue, Holder};
+use rusqlite::{Connection, params};
+
+use super::fail::Fail;
+use super::session::SessionId;
+use super::tree::{self, Owner};
+use crate::batch;
+
+/// The index of the deepest of these histories that a session recorded.
+pub(crate) fn deepest(
+    connection: &Connection,
+    owner: Owner,
+    chains: &[Chain],
+) -> Result<Option<usize>, Fail> {
+    let found = batch::deepest(chains, |chain| tree::find(connection, owner, chain))?;
+    Ok(found.map(|(index, _)| index))
+}
+
+/// The sessions that may be the one that a request goes on from.
+pub(crate) fn all(
+    connection: &Connection,
+    scope: i64,
+    clue: &Clue<'_>,
+) -> Result<Vec<Holder>, Fail> {
+    let mut found: BTreeMap<SessionId, usize> = BTreeMap::new();
+    for session in labeled(connection, scope, clue)? {
+        let index = deepest(connection, (scope, session), clue.chains)?;
+        found.insert(session, index.map_or(0, |index| index + 1));
+    }
+    let (from, most) = batch::reach(clue);
+    let others = batch::deepest(&clue.chains[from..], |chain| any(connection, scope, clue, chain))?;
+    if let Some((index, ())) = others {
+        let deepest = from + index;
+        for index in (from..=deepest).rev().take(most) {
+            for session in holding(connection, scope, clue, clue.chains[index])? {
+                found.entry(session).or_insert(index + 1);
+            }
+        }
+    }
+    let held = found.into_iter().map(|(id, shared)| holder(connection, (scope, id), shared, clue));
+    held.collect()
+}
+
+/// The sessions under the label of a request.
+fn labeled(
+    connection: &Connection,
+    scope: i64,
+    clue: &Clue<'_>,
+) -> rusqlite::Result<Vec<SessionId>> {
+    let Some(label) = clue.label else { return Ok(Vec::new()) };
+    connection
+        .prepare_cached(
+            "SELECT id FROM session WHERE scope = ?1 AND label = ?2 AND format IN (?3, '')",
+        )?
+        .query_map(params![scope, label, clue.format], |row| row.get(0))?
+        .collect()
+}
+
+/// Whether any session holds a history.
+fn any(
+    connection: &Connection,
+    scope: i64,
+    clue: &Clue<'_>,
+    chain: Chain,
+) -> rusqlite::Result<Option<()>> {
+    let found = connection.prepare_cached(&format!("SELECT 1 {HOLDING}"))?.exists(params![
+        scope,
+        chain.0,
+        clue.format
+    ])?;
+    Ok(found.then_some(()))
+}
+
+/// The sessions that hold a history.
+fn holding(
+    connection: &Connection,
+    scope: i64,
+    clue: &Clue<'_>,
+    chain: Chain,
+) -> rusqlite::Result<Vec<SessionId>> {
+    connection
+        .prepare_cached(&format!("SELECT session.id {HOLDING} ORDER BY session.id LIMIT 64"))?
+        .query_map(params![scope, chain.0, clue.format], |row| row.get(0))?
+        .collect()
+}
+
+/// Messages of sessions of an API that end a history.
+const HOLDING: &str = "FROM message JOIN session ON session.id = message.session
+    WHERE message.scope = ?1 AND message.chain = ?2 AND session.format = ?3";
+
+fn holder(
+    connection: &Connection,
+    (scope, session): Owner,
+    shared: usize,
+    clue: &Clue<'_>,
+) -> Result<Holder, Fail> {
+    let last = shared.checked_sub(1).map_or_else(Chain::default, |last| clue.chains[last]);
+    let (name, label, head, opened) = connection
+        .prepare_cached("SELECT name, label, head, opened FROM session WHERE id = ?1")?
+        .query_row([session], |row| {
+            Ok((row.get(0)?, row.get(1)?, Chain(row.get(2)?), row.get::<_, u32>(3)?))
+        })?;
+    let next = clue.chains.get(shared).zip(clue.answers.get(shared));
+    let answered = match next {
+        Some((chain, text)) => connection
+            .prepare_cached(
+                "SELECT 1 FROM answer WHERE scope = ?1 AND after = ?2 AND session = ?3
+                 AND (chain = ?4 OR text = ?5)",
+            )?
+            .exists(params![scope, last.0, session, chain.0, text.map(|text| text.0)])?,
+        None => false,
+    };
+    let ends = head == last;
+    Ok(Holder { session: name, label, shared, ends, answered, opened: opened as usize })
+}

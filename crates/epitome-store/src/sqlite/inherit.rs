@@ -1,0 +1,111 @@
+//! What a session has that leaves another at a place: what was decided there up to that place.
+//!
+//! Invariant: nothing that was recorded behind the place comes along, and what comes along is the new
+//! session's own. Called by [`super::journal`].
+
+use epitome_kernel::types::{Chain, EntryKey};
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashSet;
+
+use super::fail::Fail;
+use super::ledger::{ACT, HELD, Ledger, MARK, SESSION};
+use super::session::SessionId;
+use super::{epoch, memo, session, tree};
+use crate::marks::Way;
+
+/// Gives a new session what another one had when it came to a place.
+pub(crate) fn up_to(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    heir: SessionId,
+    parent: &str,
+    place: Chain,
+) -> Result<(), Fail> {
+    let (parent, info) = session::named(connection, Some(ledger.scope), parent)?;
+    let owner = (ledger.scope, parent);
+    let said = tree::history(connection, owner, place, 0, usize::MAX)?;
+    let way = Way::of(&said, info.head == place);
+    acts(connection, ledger, (parent, heir), &way)?;
+    let undone = marks(connection, ledger, (parent, heir), &way)?;
+    let sql = format!("{} FROM epoch WHERE session = ?1 ORDER BY id", epoch::COLUMNS);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([parent])?;
+    while let Some(row) = rows.next()? {
+        let (at, place): (String, Option<[u8; 16]>) = (row.get(15)?, row.get(18)?);
+        let place = place.map(Chain);
+        if !way.had(place, &at) {
+            continue;
+        }
+        let known = epoch::recorded(connection, row)?.epoch;
+        epoch::add(connection, ledger, heir, &known, place)?;
+        if undone.contains(&known.id.0) {
+            let id: i64 = connection
+                .prepare_cached("SELECT id FROM epoch WHERE session = ?1 AND epoch = ?2")?
+                .query_row(params![heir, known.id.0], |row| row.get(0))?;
+            ledger.change(connection, &super::ledger::EPOCH, id, "undone = 1", &[])?;
+        }
+    }
+    let keys: Vec<EntryKey> = said.iter().map(|said| said.key).collect();
+    for rewrite in epoch::rewrites(connection, owner, &keys)? {
+        ledger.insert(connection, &HELD, params![rewrite.original.0, heir], &[])?;
+        epoch::rewrite(connection, ledger, heir, &rewrite)?;
+    }
+    if way.is_whole {
+        memo::replace(
+            connection,
+            ledger,
+            heir,
+            &memo::of_session(connection, ledger.scope, parent)?,
+        )?;
+        let rent = session::rent(connection, ledger.scope, &info.name)?;
+        ledger.change(connection, &SESSION, heir, "rent = ?2", params![rent])?;
+    }
+    ledger.seen += 1;
+    Ok(())
+}
+
+fn acts(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    (parent, heir): (SessionId, SessionId),
+    way: &Way,
+) -> Result<(), Fail> {
+    let sql = "SELECT id, act, place FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![ledger.scope, parent])?;
+    while let Some(row) = rows.next()? {
+        let (written, place): (String, Option<[u8; 16]>) = (row.get(1)?, row.get(2)?);
+        if way.had(place.map(Chain), &super::act::read(row)?.at) {
+            ledger.insert(connection, &ACT, params![heir, written, place], &[])?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the epochs that are taken back.
+fn marks(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    (parent, heir): (SessionId, SessionId),
+    way: &Way,
+) -> Result<FxHashSet<[u8; 16]>, Fail> {
+    let sql = "SELECT kind, target, at, place FROM mark
+        WHERE scope = ?1 AND session = ?2 ORDER BY id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![ledger.scope, parent])?;
+    let mut undone = FxHashSet::default();
+    while let Some(row) = rows.next()? {
+        let (kind, target): (String, [u8; 16]) = (row.get(0)?, row.get(1)?);
+        let (at, place): (String, Option<[u8; 16]>) = (row.get(2)?, row.get(3)?);
+        if !way.had(place.map(Chain), &at) {
+            continue;
+        }
+        match &*kind {
+            "undo" => drop(undone.insert(target)),
+            "redo" => drop(undone.remove(&target)),
+            _ => {}
+        }
+        ledger.insert(connection, &MARK, params![kind, target, heir, at, place], &[])?;
+    }
+    Ok(undone)
+}

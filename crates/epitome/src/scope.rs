@@ -1,0 +1,243 @@
+//! Whose sessions: which scopes of a journal somebody writes to, and which they may read.
+//!
+//! Invariant: nothing that is recorded for one project is read in another unless the user opens it,
+//! and no tenant reads another in any case (HOUSE 6). What was recorded for no project belongs to
+//! nobody in particular and is read along in all. This is the only place that knows how a scope is
+//! spelled; keepers, levers and hubs ask it.
+
+use std::path::{Path, PathBuf};
+
+use epitome_kernel::StoreError;
+use epitome_store::Archive;
+
+use crate::config::{EPITOME, NAME};
+
+/// What makes a folder a project's.
+const MARKS: [&str; 3] = [NAME, ".git", EPITOME];
+
+/// What stands between a profile and the folder of a project. No name of a profile holds it.
+const AT: char = '@';
+
+/// The tenant of a machine of one's own.
+pub const LOCAL: &str = "local";
+
+/// The scope in a store that belongs to a profile, of no project. Nothing that is recalled crosses
+/// a scope (HOUSE 6).
+pub fn scope(profile: &str) -> String {
+    scope_of(LOCAL, profile)
+}
+
+/// The scope that belongs to a profile of a tenant, of no project.
+pub fn scope_of(tenant: &str, profile: &str) -> String {
+    format!("{tenant}/{profile}")
+}
+
+/// Whose sessions somebody keeps: a tenant, and the project that they work in.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use epitome::{ScopeOwner, scope};
+///
+/// let nobody = ScopeOwner::from("local");
+/// assert_eq!(nobody.scope("default"), scope("default"));
+/// let here = nobody.within(Path::new("."), None);
+/// assert!(here.scope("default").starts_with("local/default@/"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopeOwner {
+    tenant: String,
+    /// The project's folder, then those below it up to where somebody stands: each was one by
+    /// itself while nothing marked the project.
+    folders: Vec<String>,
+    /// Whether the user opened all projects to each other.
+    everywhere: bool,
+    /// Whether one profile was named, and no other is meant.
+    alone: bool,
+}
+
+impl From<&str> for ScopeOwner {
+    fn from(tenant: &str) -> Self {
+        Self { tenant: tenant.to_owned(), folders: Vec::new(), everywhere: false, alone: false }
+    }
+}
+
+impl ScopeOwner {
+    /// In the project that a folder belongs to: the nearest folder upwards with an `epitome.toml`,
+    /// a `.git` or an `.epitome`, else the folder itself. A home is no project of what is below it.
+    #[must_use]
+    pub fn within(self, folder: &Path, home: Option<&Path>) -> Self {
+        let folder = real(folder);
+        let home = home.map(real);
+        let below_home = |folder: &&Path| home.as_deref().is_none_or(|it| !it.starts_with(folder));
+        let ways = folder.ancestors().take_while(below_home);
+        let ways: Vec<_> =
+            if ways.clone().next().is_none() { vec![&*folder] } else { ways.collect() };
+        let project = ways.iter().position(|folder| is_marked(folder)).unwrap_or(0);
+        let folders = ways[..=project].iter().rev();
+        Self { folders: folders.map(|folder| folder.display().to_string()).collect(), ..self }
+    }
+
+    /// The same for another tenant of the same host.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: &str) -> Self {
+        Self { tenant: tenant.to_owned(), ..self.clone() }
+    }
+
+    /// Reads the sessions of all projects of its tenant.
+    #[must_use]
+    pub fn everywhere(self) -> Self {
+        Self { everywhere: true, ..self }
+    }
+
+    /// Reads what one profile recorded, since somebody named it.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
+    /// The profile that records in a scope; none where the scope is another tenant's.
+    pub fn profile_of<'s>(&self, scope: &'s str) -> Option<&'s str> {
+        let rest = scope.strip_prefix(&self.tenant)?.strip_prefix('/')?;
+        Some(rest.split_once(AT).map_or(rest, |(of, _)| of))
+    }
+
+    /// The project's folder; none where it belongs to no project.
+    pub fn project(&self) -> Option<&str> {
+        self.folders.first().map(String::as_str)
+    }
+
+    /// Where sessions with a profile are recorded.
+    pub fn scope(&self, profile: &str) -> String {
+        let none = self.without_project(profile);
+        match self.project() {
+            Some(project) => format!("{none}{AT}{project}"),
+            None => none,
+        }
+    }
+
+    /// Where sessions with a profile were recorded that belong to no project.
+    pub fn without_project(&self, profile: &str) -> String {
+        scope_of(&self.tenant, profile)
+    }
+
+    /// The scopes of a journal that may be read, whichever profile made them: those of the project,
+    /// then what belongs to no project, then others where the user opened them; within each of
+    /// these the one of `profile` first. The one that is written to comes first, whether or not it
+    /// is there yet.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn reads(&self, journal: &dyn Archive, profile: &str) -> Result<Vec<String>, StoreError> {
+        let own = self.scope(profile);
+        let rank = |scope: &String| Some((self.rank(scope, profile)?, scope.clone()));
+        let found = journal.scopes()?;
+        let mut found: Vec<_> =
+            found.iter().filter(|scope| **scope != own).filter_map(rank).collect();
+        found.sort();
+        Ok([own].into_iter().chain(found.into_iter().map(|(_, scope)| scope)).collect())
+    }
+
+    /// How near a scope is, and whether it is of another profile; `None` where it may not be read.
+    fn rank(&self, scope: &str, profile: &str) -> Option<(usize, bool)> {
+        let rest = scope.strip_prefix(&self.tenant)?.strip_prefix('/')?;
+        let (of, project) = match rest.split_once(AT) {
+            Some((of, project)) => (of, Some(project)),
+            None => (rest, None),
+        };
+        if of.contains('/') || self.alone && of != profile {
+            return None;
+        }
+        let far = self.folders.len();
+        let near = match project {
+            None => Some(far),
+            Some(project) => self.folders.iter().position(|folder| folder == project),
+        };
+        let near = near.or_else(|| self.everywhere.then_some(far + 1))?;
+        Some((near, of != profile))
+    }
+}
+
+/// The project around a folder: the nearest one upwards that something marks.
+pub(crate) fn project_around(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| is_marked(folder)).map(Path::to_owned)
+}
+
+fn is_marked(folder: &Path) -> bool {
+    MARKS.iter().any(|mark| folder.join(mark).exists())
+}
+
+/// A folder as everybody sees it.
+fn real(folder: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    folder.canonicalize().unwrap_or_else(|_| absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::create_dir_all;
+
+    use epitome_kernel::{Departure, Store};
+    use epitome_store::Memory;
+
+    use super::*;
+
+    /// What an owner may read of these scopes, below `top`.
+    #[track_caller]
+    fn check(owner: &ScopeOwner, top: &Path, expected: &[&str]) {
+        let top = real(top).display().to_string();
+        let journal = Memory::new();
+        let kept = [
+            "local/default",
+            "local/ollm",
+            "local/default@TOP/a",
+            "local/ollm@TOP/a",
+            "local/default@TOP/a/sub",
+            "local/default@TOP/b",
+            "team/default",
+            "team/default@TOP/a",
+            "local/other/default@TOP/a",
+        ];
+        for scope in kept {
+            journal.keep(&scope.replace("TOP", &top), &Departure::default()).unwrap();
+        }
+        let found = owner.reads(&journal, "default").unwrap();
+        let found: Vec<_> = found.iter().map(|scope| scope.replace(&top, "TOP")).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn one_project_reads_no_other() {
+        let top = tempfile::tempdir().unwrap();
+        create_dir_all(top.path().join("a/.git")).unwrap();
+        create_dir_all(top.path().join("a/sub/deep")).unwrap();
+        create_dir_all(top.path().join("b")).unwrap();
+        let local = || ScopeOwner::from(LOCAL);
+        let own = ["local/default@TOP/a", "local/ollm@TOP/a"];
+        let none = ["local/default", "local/ollm"];
+        let within = |folder: &str| local().within(&top.path().join(folder), None);
+        check(&within("a"), top.path(), &[own, none].concat());
+        // Where somebody stands below, what was recorded there before there was a project counts.
+        let below = [&own[..], &["local/default@TOP/a/sub"], &none].concat();
+        check(&within("a/sub/deep"), top.path(), &below);
+        check(&within("b"), top.path(), &["local/default@TOP/b", none[0], none[1]]);
+        check(&local(), top.path(), &none);
+        let all = [&own[..], &none, &["local/default@TOP/a/sub", "local/default@TOP/b"]].concat();
+        check(&within("a").everywhere(), top.path(), &all);
+        check(&within("a").alone(), top.path(), &[own[0], none[0]]);
+        check(&within("a").of_tenant("team"), top.path(), &["team/default@TOP/a", "team/default"]);
+    }
+
+    #[test]
+    fn a_home_is_no_project_of_what_is_below_it() {
+        let home = tempfile::tempdir().unwrap();
+        create_dir_all(home.path().join(".git")).unwrap();
+        create_dir_all(home.path().join("plain/sub")).unwrap();
+        let owner = |folder: &Path| ScopeOwner::from(LOCAL).within(folder, Some(home.path()));
+        let shown = |folder: &Path| real(folder).display().to_string();
+        let plain = home.path().join("plain");
+        assert_eq!(owner(&plain).project(), Some(&*shown(&plain)));
+        assert_eq!(owner(home.path()).project(), Some(&*shown(home.path())));
+    }
+}

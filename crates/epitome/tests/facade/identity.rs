@@ -1,0 +1,403 @@
+//! Nothing of one conversation is visible in another (SPEC 2.13): whatever several clients do on one
+//! store, in whatever order, each of them is sent and shown what it would be if it were alone.
+//!
+//! `EPITOME_CONVERSATIONS=10000 cargo test -p epitome --test facade -- identity::` tries so many cases.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use epitome::types::{By, DecisionKind, EntryId, GoalAct, GoalChange, Mark, Priority};
+use epitome::{
+    Answered, Archive, Ask, Compressions, Compressor, Format, Hub, Keeper, Memory, Profile, Sqlite,
+    Window, Written, scope,
+};
+use epitome_testkit::{FixedCounter, now};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const AT: &str = "2026-01-02T03:04:05Z";
+const SYSTEM: &str = "Be brief.";
+/// What people begin with, be it in several conversations.
+const OPENINGS: [&str; 2] = ["Mend the parser.", "Why does the build fail?"];
+/// What models answer, be it in several conversations.
+const SHORT: &str = "Ok, done.";
+/// Tokens; some exchanges fill it.
+const LIMIT: u64 = 260;
+
+/// One conversation, as its client has it.
+#[derive(Clone, Debug)]
+struct Client {
+    format: Format,
+    opening: usize,
+    labeled: bool,
+}
+
+/// What a client, or its user from elsewhere, does next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Say {
+        answer: usize,
+        tool: bool,
+    },
+    Retry,
+    Rewind {
+        to: usize,
+    },
+    EditFirst,
+    /// It goes on under another id.
+    Resume,
+    /// Another agent of the same client is asked the same.
+    Agent,
+    Goal,
+    Lock,
+    Pin,
+    Undo,
+    Restart,
+}
+
+fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
+    let step = prop_oneof![
+        14 => (0_usize..3, any::<bool>()).prop_map(|(answer, tool)| Step::Say { answer, tool }),
+        1 => Just(Step::Retry),
+        1 => (0_usize..4).prop_map(|to| Step::Rewind { to }),
+        1 => Just(Step::EditFirst),
+        1 => Just(Step::Resume),
+        1 => Just(Step::Agent),
+        1 => Just(Step::Goal),
+        1 => Just(Step::Lock),
+        1 => Just(Step::Pin),
+        1 => Just(Step::Undo),
+        1 => Just(Step::Restart),
+    ];
+    let runs = (0_usize..5, prop::collection::vec(step, 1..6));
+    prop::collection::vec(runs, 1..14).prop_map(|runs| {
+        let each =
+            |(client, steps): (usize, Vec<Step>)| steps.into_iter().map(move |it| (client, it));
+        runs.into_iter().flat_map(each).collect()
+    })
+}
+
+fn clients() -> impl Strategy<Value = Vec<Client>> {
+    let format = prop::sample::select(vec![
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::OpenAi,
+        Format::Responses,
+        Format::Ollama,
+    ]);
+    let client = (format, 0..OPENINGS.len(), any::<bool>())
+        .prop_map(|(format, opening, labeled)| Client { format, opening, labeled });
+    prop::collection::vec(client, 2..=5)
+}
+
+/// A client at work: what it has in its window.
+struct Working<'c> {
+    number: usize,
+    client: &'c Client,
+    /// Roles and texts; a call of a tool is an answer with an id.
+    history: Vec<(&'static str, String, Option<String>)>,
+    said: usize,
+    resumed: usize,
+    /// The session that its last request went to.
+    session: Option<String>,
+}
+
+/// The host of all, on one store.
+struct Host {
+    journal: Arc<dyn Archive>,
+    hub: Hub,
+}
+
+impl Host {
+    fn new(journal: Arc<dyn Archive>) -> Self {
+        let profile = Profile::default();
+        let hub = Hub::with_at_hand(
+            journal.clone(),
+            move || {
+                let builder = Compressor::builder().profile(profile.clone());
+                let builder = builder.counter(FixedCounter::Words).clock(|| AT.to_owned());
+                builder.window(Window::Limit(LIMIT))
+            },
+            3,
+        );
+        Self { journal, hub }
+    }
+
+    fn keeper(&self) -> Keeper {
+        Keeper::new(self.journal.clone(), Profile::default())
+    }
+}
+
+impl Working<'_> {
+    fn label(&self) -> Option<String> {
+        let (number, resumed) = (self.number, self.resumed);
+        self.client.labeled.then(|| format!("client-{number}-{resumed}"))
+    }
+
+    fn message(&self, at: usize) -> Value {
+        let (role, text, id) = &self.history[at];
+        let (call, is_result) = (id.as_deref(), *role == "user");
+        let Some(id) = call else {
+            return match (self.client.format, *role) {
+                (Format::Responses, "assistant") => json!({"type": "message", "role": role,
+                    "content": [{"type": "output_text", "text": text}]}),
+                _ => json!({"role": role, "content": text}),
+            };
+        };
+        let input = json!({"path": text});
+        match (self.client.format, is_result) {
+            (Format::Anthropic, true) => json!({"role": "user", "content":
+                [{"type": "tool_result", "tool_use_id": id, "content": text}]}),
+            (Format::Anthropic, false) => json!({"role": "assistant", "content":
+                [{"type": "tool_use", "id": id, "name": "read", "input": input}]}),
+            (Format::Responses, true) => {
+                json!({"type": "function_call_output", "call_id": id, "output": text})
+            }
+            (Format::Responses, false) => json!({"type": "function_call", "call_id": id,
+                "name": "read", "arguments": input.to_string()}),
+            (Format::Ollama, true) => json!({"role": "tool", "tool_name": "read", "content": text}),
+            (Format::Ollama, false) => json!({"role": "assistant", "content": "",
+                "tool_calls": [{"function": {"name": "read", "arguments": input}}]}),
+            (_, true) => json!({"role": "tool", "tool_call_id": id, "content": text}),
+            (_, false) => json!({"role": "assistant", "content": null, "tool_calls": [{"id": id,
+                "type": "function", "function": {"name": "read", "arguments": input.to_string()}}]}),
+        }
+    }
+
+    fn ask(&self) -> Ask {
+        let mut messages: Vec<Value> = (0..self.history.len()).map(|at| self.message(at)).collect();
+        let body = match self.client.format {
+            Format::Anthropic => json!({"model": "m", "max_tokens": 50, "system": SYSTEM,
+                "messages": messages}),
+            Format::Responses => json!({"model": "m", "instructions": SYSTEM, "input": messages}),
+            _ => {
+                messages.insert(0, json!({"role": "system", "content": SYSTEM}));
+                json!({"model": "m", "messages": messages})
+            }
+        };
+        Ask {
+            bytes: body.to_string().into(),
+            format: self.client.format,
+            tenant: "local".to_owned(),
+            label: self.label(),
+            window: None,
+            told: None,
+        }
+    }
+
+    /// Sends what it has and takes the answer; gives the prompt.
+    fn send(&mut self, host: &Host, answer: usize, tool: bool) -> String {
+        let sent = now(host.hub.prompt(&self.ask())).unwrap();
+        let (number, said) = (self.number, self.said);
+        let id = tool.then(|| format!("call_{number}x{said}Kq7Zt9Lw{said}a4"));
+        let text = match answer {
+            _ if tool => format!("src/part{number}x{said}.rs"),
+            0 => SHORT.to_owned(),
+            1 => format!(
+                "[GOAL] Goal {number} of answer {said}\n[DECISION] Lock {number} {said} - LOCKED"
+            ),
+            _ => format!("Answer {said} of {number}: {}", format!("looked{number} ").repeat(34)),
+        };
+        self.history.push(("assistant", text, id.clone()));
+        let message = self.message(self.history.len() - 1).to_string();
+        let answered = Answered { message: Some(message.into()), ..Answered::default() };
+        now(host.hub.answered(&sent, &answered));
+        let said = self.said;
+        if tool {
+            let text = format!("line{number} {said}\n").repeat(20);
+            self.history.push(("user", text, id));
+        }
+        self.session = Some(sent.prompt.session.clone());
+        String::from_utf8(sent.prompt.bytes.to_vec()).unwrap()
+    }
+
+    /// What a person types: an opening that others may have too, or what nobody else says.
+    fn type_in(&mut self) {
+        self.said += 1;
+        let (number, said) = (self.number, self.said);
+        let text = match self.history.is_empty() {
+            true => OPENINGS[self.client.opening].to_owned(),
+            false => format!("Person {number} says {said}: {}", "and so on ".repeat(8)),
+        };
+        self.history.push(("user", text, None));
+    }
+
+    /// Does a step, and gives what is sent and shown for it.
+    fn act(&mut self, host: &mut Host, step: Step) -> Option<String> {
+        match step {
+            Step::Say { answer, tool } => {
+                if self.history.last().is_none_or(|(role, _, id)| *role != "user" || id.is_none()) {
+                    self.type_in();
+                }
+                return Some(self.send(host, answer, tool));
+            }
+            Step::Retry => {
+                let last = self.history.iter().rposition(|(role, ..)| *role == "assistant")?;
+                self.history.truncate(last);
+                return Some(self.send(host, 2, false));
+            }
+            Step::Rewind { to } => {
+                let people: Vec<_> = (1..self.history.len())
+                    .filter(|at| self.history[*at].0 == "user" && self.history[*at].2.is_none())
+                    .collect();
+                self.history.truncate(*people.get(to)?);
+                self.type_in();
+                return Some(self.send(host, 2, false));
+            }
+            Step::EditFirst => {
+                self.history.clear();
+                self.said += 1;
+                let text = format!("Person {} begins {} anew.", self.number, self.said);
+                self.history.push(("user", text, None));
+                return Some(self.send(host, 0, false));
+            }
+            Step::Resume => self.resumed += 1,
+            Step::Agent => {
+                let first = self.history.first()?.clone();
+                let mut agent = Working {
+                    number: self.number,
+                    client: self.client,
+                    history: vec![first],
+                    said: self.said + 1000,
+                    resumed: self.resumed,
+                    session: None,
+                };
+                let mut sent = agent.send(host, 2, false);
+                agent.type_in();
+                sent.push_str(&agent.send(host, 0, false));
+                self.said += 2;
+                return Some(sent);
+            }
+            Step::Goal | Step::Lock => {
+                let name = self.session.as_deref()?;
+                self.said += 1;
+                let text = format!("By hand {} {}", self.number, self.said);
+                let change = match step {
+                    Step::Goal => GoalChange::Set { text, priority: Priority::High },
+                    _ => GoalChange::Decide {
+                        text,
+                        rationale: None,
+                        locked: true,
+                        kind: DecisionKind::Plain,
+                    },
+                };
+                let act = GoalAct { goal: None, change };
+                host.keeper().change_goals(Some(name), vec![act], &By::User, AT).ok();
+            }
+            Step::Pin => {
+                let (name, entry) = (self.session.as_deref()?, EntryId(1).to_string());
+                host.keeper().pin(Some(name), &[entry], Mark::Pin, AT).ok();
+            }
+            Step::Undo => {
+                let name = self.session.as_deref()?;
+                let scope = scope("default");
+                let known = Compressions::of(host.journal.clone(), &scope, name).unwrap();
+                known.undo(AT).ok();
+            }
+            Step::Restart => *host = Host::new(host.journal.clone()),
+        }
+        None
+    }
+}
+
+/// What one conversation was sent and is shown, with its sessions numbered in their order.
+fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
+    let keeper = host.keeper();
+    let mut shown = sent.to_vec();
+    for name in sessions {
+        let mut info = keeper.session(Some(name)).unwrap();
+        info.label = None;
+        shown.push(format!("{info:?}"));
+        shown.push(keeper.export(name, Written::Ollm).unwrap());
+        shown.push(format!("{:?}", keeper.goals(Some(name)).unwrap()));
+        let listed = host.journal.sessions(&scope("default"), 0, 99, true).unwrap();
+        assert_eq!(listed.iter().filter(|info| info.name == *name).count(), 1);
+    }
+    let mut names: Vec<_> = sessions.iter().enumerate().collect();
+    names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
+    let renamed = |text: &String| {
+        names.iter().fold(text.clone(), |text, (at, name)| text.replace(*name, &format!("s{at}")))
+    };
+    shown.iter().map(renamed).collect()
+}
+
+/// Runs the steps of these clients; gives what each was sent and is shown.
+fn run(
+    journal: Arc<dyn Archive>,
+    clients: &[Client],
+    steps: &[(usize, Step)],
+    only: Option<usize>,
+) -> BTreeMap<usize, Vec<String>> {
+    let mut host = Host::new(journal);
+    let mut working: Vec<_> = clients
+        .iter()
+        .enumerate()
+        .map(|(number, client)| Working {
+            number,
+            client,
+            history: Vec::new(),
+            said: 0,
+            resumed: 0,
+            session: None,
+        })
+        .collect();
+    let mut sent: BTreeMap<usize, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for (number, step) in steps {
+        let number = number % clients.len();
+        if only.is_some_and(|only| only != number) && !matches!(step, Step::Restart) {
+            continue;
+        }
+        let one = &mut working[number];
+        let (prompts, sessions) = sent.entry(number).or_default();
+        let before = prompts.len();
+        prompts.extend(one.act(&mut host, *step));
+        let session = one.session.clone().filter(|_| prompts.len() > before);
+        sessions.extend(session.filter(|name| !sessions.contains(name)));
+    }
+    let all = sent
+        .iter()
+        .map(|(number, (prompts, sessions))| (*number, portrait(&host, prompts, sessions)));
+    all.collect()
+}
+
+/// No session belongs to two conversations, and each is as it is alone.
+fn check(clients: &[Client], steps: &[(usize, Step)], journal: impl Fn() -> Arc<dyn Archive>) {
+    let together = run(journal(), clients, steps, None);
+    for (number, shown) in together {
+        let mut alone = run(journal(), clients, steps, Some(number));
+        let alone = alone.remove(&number).unwrap_or_default();
+        assert_eq!(shown, alone, "client {number}: {:?}", clients[number]);
+    }
+}
+
+fn cases(most: u32) -> u32 {
+    let asked = std::env::var("EPITOME_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
+    asked.unwrap_or(most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(48), max_shrink_iters: 2000, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn each_conversation_is_as_it_is_alone(clients in clients(), steps in steps()) {
+        check(&clients, &steps, || Arc::new(Memory::new()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(96) / 16, max_shrink_iters: 200, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn each_conversation_is_as_it_is_alone_on_disk(clients in clients(), steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let count = std::cell::Cell::new(0);
+        check(&clients, &steps, || {
+            count.set(count.get() + 1);
+            Arc::new(Sqlite::open(&folder.path().join(format!("{}.db", count.get()))).unwrap())
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! Conversations that begin alike (SPEC 2.13): whatever is said or decided in one is in no prompt, list
+//! or export of another, under other ids, under none, and in other APIs.
+
+use epitome_upstream::{Script, Turn};
+use serde_json::json;
+
+use super::agent::{APIS, Agent, Api, calls};
+use super::serving::Serving;
+use crate::program::Ran;
+
+/// Tokens; some rounds of the agent fill it.
+const LIMIT: &str = "16000";
+const TASK: &str = "Find out why the deployment fails.";
+/// What the model of the first conversation says, and nobody in another one.
+const GOAL: &str = "Ship the heron importer";
+const LOCK: &str = "Keep the pelican schema";
+
+fn start() -> Serving {
+    let turn = Turn { text: "I look.".into(), calls: calls(), ..Turn::default() };
+    let script = Script { turns: vec![turn], repeat: 9, ..Script::default() };
+    Serving::start(script, &["--limit", LIMIT])
+}
+
+fn journal(serving: &Serving, args: &[&str]) -> Ran {
+    serving.place.run([args, &["--store", "s.db"]].concat())
+}
+
+/// An agent under an id that says this after the task and works on; gives the name of its session.
+fn converse(serving: &Serving, api: Api, label: Option<&str>, said: &str) -> String {
+    let mut agent = Agent::new(api, TASK);
+    agent.headers.extend(label.map(|it| ("x-claude-code-session-id".to_owned(), it.to_owned())));
+    agent.send(serving, agent.request().to_string().into_bytes());
+    agent.messages().push(json!({"role": "assistant", "content": said}));
+    agent.say("Go on.");
+    agent.work(serving);
+    let answer = agent.send(serving, agent.request().to_string().into_bytes());
+    answer.header("x-epitome-session").unwrap().to_owned()
+}
+
+/// One conversation with a goal and a lock, and another one that begins alike.
+#[track_caller]
+fn check(serving: &Serving, apis: [Api; 2], labels: [Option<&str>; 2]) {
+    let context = format!("{apis:?} {labels:?}");
+    let marked = format!("[GOAL] {GOAL}\n[DECISION] {LOCK} - LOCKED\nOn it.");
+    let first = converse(serving, apis[0], labels[0], &marked);
+    let of_first = serving.prompts().len();
+    let goals = journal(serving, &["goal", "list", "--session", &first]);
+    assert!(goals.text().contains(GOAL) && goals.text().contains(LOCK), "{context}: {goals:?}");
+    let exported = journal(serving, &["session", "export", &first]).silent();
+
+    let second = converse(serving, apis[1], labels[1], "I begin with the log.");
+    assert_ne!(first, second, "{context}");
+    for prompt in &serving.prompts()[of_first..] {
+        let body = prompt.body.to_string();
+        assert!(!body.contains(GOAL) && !body.contains(LOCK), "{context}: {body}");
+    }
+    let goals = journal(serving, &["goal", "list", "--session", &second]);
+    assert!(goals.text().contains("no goal is set"), "{context}: {goals:?}");
+    let exported_again = journal(serving, &["session", "export", &first]).silent();
+    assert_eq!(exported_again, exported, "{context}");
+    let other = journal(serving, &["session", "export", &second]).silent();
+    assert!(!String::from_utf8_lossy(&other).contains(GOAL), "{context}");
+}
+
+#[test]
+fn another_client_that_is_told_the_same_inherits_nothing() {
+    let serving = start();
+    check(&serving, [Api::Anthropic; 2], [Some("client-one"), Some("client-two")]);
+    assert!(serving.compressions() >= 2, "{}", serving.said());
+}
+
+#[test]
+fn conversations_without_ids_that_begin_alike_stay_apart() {
+    std::thread::scope(|scope| {
+        for api in APIS {
+            scope.spawn(move || check(&start(), [api; 2], [None; 2]));
+        }
+    });
+}
+
+#[test]
+fn one_opening_in_two_apis_is_two_conversations() {
+    std::thread::scope(|scope| {
+        for apis in [[Api::Anthropic, Api::Chat], [Api::Chat, Api::Ollama]] {
+            for label in [None, Some("client-one")] {
+                scope.spawn(move || check(&start(), apis, [label; 2]));
+            }
+        }
+    });
+}

@@ -1,0 +1,203 @@
+//! What a repository brings: nothing of it runs, reads, writes or stops anything unasked; and what
+//! is recorded for one project is read in no other.
+
+use std::fs::create_dir_all;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::conversation::bare;
+use crate::mcp::{call, hello};
+use crate::program::{Place, Ran};
+
+/// Runs in a folder of the place.
+fn run_in(place: &Place, folder: &str, line: &str) -> Ran {
+    let mut command = place.command(line.split(' '));
+    command.current_dir(place.path(folder));
+    Ran::of(command, b"")
+}
+
+/// A clone with a conversation in it, and nothing that anybody trusts.
+fn clone(policies: &[(&str, &str)]) -> Place {
+    let place = Place::new();
+    create_dir_all(place.path("clone/.git")).unwrap();
+    place.write("clone/talk.json", bare(24).to_string());
+    for (name, text) in policies {
+        let folder = format!("clone/.epitome/policies/{name}");
+        create_dir_all(place.path(&folder)).unwrap();
+        place.write(&format!("{folder}/policy.lua"), text);
+    }
+    place
+}
+
+#[test]
+fn a_clone_stops_no_command() {
+    let endless = "--- @api 1\nwhile true do end\n";
+    let place = clone(&[("default", endless), ("ollm", "no Lua at all (")]);
+    create_dir_all(place.path("clone/.epitome/plugins/json")).unwrap();
+    place.write("clone/.epitome/plugins/json/plugin.toml", "no = 'manifest'\n");
+    for line in [
+        "replay talk.json --size 4096 -q",
+        "compress talk.json --ratio 4 --output out.json",
+        "replay talk.json --profile ollm --size 4096 -q",
+        "session import talk.json --store s.db",
+        "policy list",
+        "plugin list",
+        "config show",
+    ] {
+        let ran = run_in(&place, "clone", line);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+    }
+    let told = run_in(&place, "clone", "compress talk.json --ratio 4 --output again.json").err;
+    let warnings: Vec<_> = told.lines().filter(|line| line.contains("`default`")).collect();
+    assert_eq!(warnings.len(), 1, "{told}");
+    assert!(warnings[0].contains("it is passed over, and the shipped one of that name answers"));
+    assert!(warnings[0].contains("let it run with `epitome trust "), "{told}");
+}
+
+#[test]
+fn the_file_of_a_project_leads_nowhere_else() {
+    for store in ["/srv/else.db", "../else.db", "~/else.db"] {
+        let place = clone(&[]);
+        place.write("clone/epitome.toml", format!("store = '{store}'\n"));
+        let ran = run_in(&place, "clone", "session import talk.json");
+        assert_eq!(ran.code, 3, "{store}: {}", ran.err);
+        assert!(ran.err.contains("epitome.toml:1: `store` is "), "{}", ran.err);
+        assert!(ran.err.contains("which leads out of the project"), "{}", ran.err);
+        assert!(!place.path("else.db").exists());
+    }
+    let place = clone(&[]);
+    place.write("clone/epitome.toml", "store = 'own.db'\n");
+    assert_eq!(run_in(&place, "clone", "session import talk.json").code, 0);
+    assert!(place.path("clone/own.db").exists());
+}
+
+#[test]
+fn a_store_of_an_unknown_kind_is_an_error() {
+    let url = "postgres://somebody@localhost/epitome";
+    let check = |set: &dyn Fn(&Place, &mut Command), line: &str| {
+        let place = clone(&[]);
+        let mut command = place.command(line.split(' '));
+        command.current_dir(place.path("clone"));
+        set(&place, &mut command);
+        let ran = Ran::of(command, b"");
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        assert!(ran.err.contains("`postgres://` is not supported by this build"), "{}", ran.err);
+        assert!(ran.err.contains("SQLite"), "{}", ran.err);
+        for folder in ["", "clone"] {
+            let made = place.path(folder).join("postgres:");
+            assert!(!made.exists(), "{line} made {}", made.display());
+        }
+    };
+    for line in ["session import talk.json", "recall words", "status", "serve", "run -- true"] {
+        let flag = match line.split_once(" -- ") {
+            Some((verb, rest)) => format!("{verb} --store {url} -- {rest}"),
+            None => format!("{line} --store {url}"),
+        };
+        check(&|_, _| (), &flag);
+        let variable = |_: &Place, command: &mut Command| {
+            command.env("EPITOME_STORE", url);
+        };
+        check(&variable, line);
+        let file = |place: &Place, _: &mut Command| {
+            create_dir_all(place.path(".config/epitome")).unwrap();
+            place.write(".config/epitome/epitome.toml", format!("store = '{url}'\n"));
+        };
+        check(&file, line);
+    }
+    let other = clone(&[]);
+    let ran = run_in(&other, "clone", "session list --store mysql://x/y");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("`mysql://` is no kind of store; expected the path"), "{}", ran.err);
+}
+
+/// Two projects with a session each, in the usual store, as one user has them.
+fn projects() -> Place {
+    let place = Place::new();
+    for (folder, word) in [("one", "marmalade"), ("two", "xylophone")] {
+        create_dir_all(place.path(&format!("{folder}/.git"))).unwrap();
+        create_dir_all(place.path(&format!("{folder}/src/deep"))).unwrap();
+        let talk = json!([
+            {"role": "user", "content": format!("Where is the {word} kept?")},
+            {"role": "assistant", "content": format!("The {word} is kept in the cellar.")},
+            {"role": "user", "content": "Good."},
+        ]);
+        place.write(&format!("{folder}/{word}.json"), talk.to_string());
+        let ran = run_in(&place, folder, &format!("session import {word}.json"));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    place
+}
+
+#[test]
+fn one_project_reads_no_other() {
+    let place = projects();
+    let found = |folder: &str, line: &str| {
+        let ran = run_in(&place, folder, line);
+        format!("{}{}", ran.text(), ran.err)
+    };
+    // A question for what only the other one said, in all verbs that look for something.
+    for line in ["recall --json cellar", "session search --json cellar", "session list --json"] {
+        for folder in ["one", "one/src/deep"] {
+            let said = found(folder, line);
+            assert!(said.contains("marmalade"), "{line} in {folder}: {said}");
+            assert!(!said.contains("xylophone"), "{line} in {folder}: {said}");
+        }
+        let all = found("one", &format!("{line} --everywhere"));
+        assert!(all.contains("marmalade") && all.contains("xylophone"), "{line}: {all}");
+    }
+    for line in ["session show xylophone", "diff xylophone", "status --session xylophone"] {
+        assert_ne!(run_in(&place, "one", line).code, 0, "{line}");
+        assert_eq!(run_in(&place, "two", line).code, 0, "{line}");
+        assert_eq!(run_in(&place, "one", &format!("{line} --everywhere")).code, 0, "{line}");
+    }
+    // A project cannot open it, its user can.
+    place.write("one/epitome.toml", "everywhere = true\n");
+    assert_eq!(run_in(&place, "one", "session list").code, 3);
+    std::fs::remove_file(place.path("one/epitome.toml")).unwrap();
+    create_dir_all(place.path(".config/epitome")).unwrap();
+    place.write(".config/epitome/epitome.toml", "everywhere = true\n");
+    assert!(found("one", "session list").contains("xylophone"));
+}
+
+/// What an agent's tools say in a project.
+fn agent(place: &Place, folder: &str, tool: &str, arguments: &Value) -> String {
+    let mut command = place.command(["mcp"]);
+    command.current_dir(place.path(folder)).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for line in [hello(1), ready, call(2, tool, arguments)] {
+        writeln!(to, "{line}").unwrap();
+    }
+    let mut lines = BufReader::new(from).lines().map(Result::unwrap);
+    let answer = lines.find(|line| line.contains("\"id\":2")).unwrap();
+    drop(to);
+    child.wait().unwrap();
+    answer
+}
+
+#[test]
+fn an_agent_reads_its_own_project() {
+    let place = projects();
+    let query = json!({"query": "cellar"});
+    let said = agent(&place, "one", "recall", &query);
+    assert!(said.contains("marmalade") && !said.contains("xylophone"), "{said}");
+    let said = agent(&place, "two/src", "recall", &query);
+    assert!(said.contains("xylophone") && !said.contains("marmalade"), "{said}");
+}
+
+/// What was kept for no project, as before there were projects, is found in all of them.
+#[test]
+fn what_belongs_to_no_project_is_found_everywhere() {
+    let place = projects();
+    let line = "compress --ratio 4 --output out.json --store ../s.db talk.json";
+    place.write("one/talk.json", bare(24).to_string());
+    assert_eq!(run_in(&place, "one", line).code, 0);
+    let line = format!("recall --json --store {} invoice_3_5", place.path("s.db").display());
+    for folder in ["one", "two", "two/src"] {
+        let ran = run_in(&place, folder, &line);
+        assert!(ran.text().contains("invoice_3_5"), "{folder}: {}", ran.err);
+    }
+}
