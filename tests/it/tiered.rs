@@ -71,12 +71,17 @@ impl History {
     }
 }
 
-/// Sends a history and gives the prompt that came of it, as a text. It says which conversation it is:
-/// its short answers and numbered calls prove nothing.
+/// Sends a history and gives the prompt that came of it, as a text.
 #[track_caller]
 fn sent(serving: &Serving, history: &History) -> String {
+    sent_as("one", serving, history)
+}
+
+/// Sends a history of the conversation of this name: short answers and numbered calls prove nothing.
+#[track_caller]
+fn sent_as(name: &str, serving: &Serving, history: &History) -> String {
     let ask = Ask::post("/v1/messages", history.body().to_string());
-    let answer = serving.send(ask.header("x-epitome-session", "one"));
+    let answer = serving.send(ask.header("x-epitome-session", name));
     assert_eq!(answer.status, 200, "{}\nit said: {}", answer.text(), serving.said());
     let prompt = serving.last().body;
     assert_eq!(faults(&prompt), Vec::<String>::new());
@@ -172,8 +177,10 @@ fn only_what_is_on_disk_as_written_is_truncated() {
 #[test]
 fn an_archive_comes_before_a_summary_and_a_handover_behind_it() {
     let serving = Serving::start(Script::default(), &[&ARGS[..], &["--limit", "4000"]].concat());
+    // Only a client that can run a command is told how to find what left.
     let talk = |words| {
-        History::new(TASK).says(&prose(1, words)).asks("And the rest?").says(&prose(2, words))
+        let history = History::new(TASK).calls("Bash", json!({"command": "ls"}), "notes.md");
+        history.says(&prose(1, words)).asks("And the rest?").says(&prose(2, words))
     };
     // 75 % of 4000 are 3000, 85 % are 3400.
     let prompt = sent(&serving, &talk(1320).goes_on(3));
@@ -186,7 +193,7 @@ fn an_archive_comes_before_a_summary_and_a_handover_behind_it() {
     assert!(prompt.contains("Never assume that something is still in context"), "{prompt}");
     assert_eq!(files(&serving.place, "handover"), []);
 
-    let prompt = sent(&serving, &talk(1600).says("Next."));
+    let prompt = sent_as("two", &serving, &talk(1600).says("Next."));
     let [(_, text)] = &files(&serving.place, "handover")[..] else { panic!("{prompt}") };
     assert!(text.contains("[Summary "), "{text}");
     assert_eq!(files(&serving.place, "archive").len(), 2);
