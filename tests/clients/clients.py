@@ -208,9 +208,10 @@ def judge(records, files):
             "failed": sum(1 for r in records if r["status"] >= 400)}
 
 
-def compressions(program, store):
+def compressions(program, place, store):
+    """How often its sessions were compressed, and how many there are: those of the client's project."""
     asked = subprocess.run([program, "session", "list", "--json", "--store", store],
-                           capture_output=True, text=True)
+                           cwd=place, capture_output=True, text=True)
     sessions = json.loads(asked.stdout or "[]")
     return sum(session["compressions"] for session in sessions), len(sessions)
 
@@ -255,7 +256,7 @@ def run(client, options, lab, upstream):
     log = fetch(f"{upstream}/__log")
     (place / "upstream.jsonl").write_text(log)
     figures = judge([json.loads(line) for line in log.splitlines()], client.files)
-    epochs, sessions = (0, 0) if options.direct else compressions(options.program, store)
+    epochs, sessions = (0, 0) if options.direct else compressions(options.program, place, store)
     finished = ended == 0 and "This is done" in said
     good = finished and not figures["invalid"] and not figures["cut"] and figures["failed"] == 0
     if not options.direct:
