@@ -218,3 +218,50 @@ fn undo_from_a_second_process_is_seen_at_the_next_turn() {
     assert!(redone["tokens_sent"].as_u64() < redone["tokens_raw"].as_u64());
     playing.kill();
 }
+
+/// Runs each of these commands as it is printed; what it brings back holds the fact.
+#[track_caller]
+fn come_back(place: &Place, lost: &[Value]) {
+    for fact in lost.iter().step_by(lost.len().div_ceil(8).max(1)) {
+        let command = fact["recall"].as_str().unwrap_or_else(|| panic!("no way back: {fact}"));
+        let original = place.run(command.strip_prefix("epitome ").unwrap().split(' ')).silent();
+        let text = fact["text"].as_str().unwrap();
+        assert!(String::from_utf8(original).unwrap().contains(text), "{fact}");
+    }
+}
+
+/// What the last prompt and each compression lost is named, with the command that brings it back.
+#[test]
+fn what_was_lost_is_named_and_comes_back_as_printed() {
+    for profile in ["default", "ollm"] {
+        let place = Place::new();
+        place.write("session.jsonl", recording());
+        let args =
+            ["replay", "session.jsonl", "--size", "8192", "--profile", profile, "--json", "-q"];
+        let ran = place.run([&args[..], &["--store", "s.db", "--report", "r.json"]].concat());
+        let (turns, summary) = played(&ran);
+        let count = |kept: &Value| {
+            let gone =
+                |kind: &str| kept[kind][1].as_u64().unwrap() - kept[kind][0].as_u64().unwrap();
+            ["constraints", "paths", "errors", "identifiers"].map(gone).iter().sum::<u64>()
+        };
+        let lost = |object: &Value| {
+            let kept = &object["must_keep"];
+            let lost = kept["lost"].as_array().unwrap_or_else(|| panic!("no list: {kept}")).clone();
+            assert_eq!(lost.len() as u64, count(kept), "{kept}");
+            lost
+        };
+        assert!(!lost(&summary).is_empty(), "{summary}");
+        come_back(&place, &lost(&summary));
+        assert_eq!(place.read_json("r.json"), summary);
+        let compressed: Vec<_> =
+            turns.iter().filter(|turn| events(turn).contains(&"compressed")).collect();
+        assert!(compressed.len() > 3 && compressed.iter().any(|turn| !lost(turn).is_empty()));
+        come_back(&place, &lost(compressed[compressed.len() / 2]));
+
+        // Where nothing is kept there is no way back.
+        let (_, summary) = played(&place.run(args));
+        let lost = lost(&summary);
+        assert!(!lost.is_empty() && lost.iter().all(|fact| fact["recall"].is_null()));
+    }
+}

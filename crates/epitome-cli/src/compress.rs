@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     if args.dry_run {
         let mut report = Report { elapsed_ms: since(start), ..compressed.report };
-        lost::tell(&mut report, None);
+        report.warnings.extend(lost::warnings(&report.must_keep, None));
         return if args.json { print(&report) } else { plan::print(&report) };
     }
     let report = write(args, output, report_file, compressed, start)?;
@@ -200,7 +200,9 @@ fn write(
     start: Instant,
 ) -> Result<Report, Fault> {
     let Compressed { bytes, mut report, .. } = compressed;
-    lost::tell(&mut report, args.store.as_deref());
+    let store = args.store.as_deref();
+    lost::name_commands(&mut report.must_keep, store);
+    report.warnings.extend(lost::warnings(&report.must_keep, store));
     match output {
         None => files::bytes_to_stdout(&bytes)?,
         Some(mut file) => {

@@ -1,12 +1,11 @@
 //! What a compression lost, and how it comes back.
 //!
 //! Invariant: a command that is shown works as it is printed; where nothing was stored none is shown.
-//! Called by `compress` before it reports.
+//! Called by `compress` and `replay` before they report.
 
 use std::path::Path;
 
-use epitome::Report;
-use epitome::types::LostFact;
+use epitome::types::{FactReport, LostFact};
 
 use crate::text::{clipped, counted, plain};
 
@@ -14,31 +13,28 @@ use crate::text::{clipped, counted, plain};
 const NAMED: usize = 5;
 /// So much of an order is shown.
 const SHOWN: usize = 120;
-/// The profile whose scope is meant where none is named.
-const DEFAULT: &str = "default";
-
-/// Names the command that brings back each fact that was lost, and warns of lost orders of people.
-pub(crate) fn tell(report: &mut Report, store: Option<&Path>) {
-    let profile = match &*report.profile {
-        DEFAULT => String::new(),
-        profile => format!(" --profile {}", quoted(profile)),
-    };
-    if let Some(store) = store {
-        let store = quoted(&store.to_string_lossy());
-        for fact in &mut report.must_keep.lost {
-            let of = |id: &String| format!("epitome recall --store {store}{profile} --id {id}");
-            fact.recall = fact.id.as_ref().map(of);
-        }
+/// Names the command that brings back each fact that was lost. An id is found whatever profile
+/// recorded it, so none is named: the command works without the configuration of this run.
+pub(crate) fn name_commands(facts: &mut FactReport, store: Option<&Path>) {
+    let Some(store) = store else { return };
+    let store = quoted(&store.to_string_lossy());
+    for fact in &mut facts.lost {
+        let of = |id: &String| format!("epitome recall --store {store} --id {id}");
+        fact.recall = fact.id.as_ref().map(of);
     }
-    let orders = report.must_keep.lost.iter().filter(|fact| fact.kind == LostFact::ORDER);
+}
+
+/// Warns of lost orders of people.
+pub(crate) fn warnings(facts: &FactReport, store: Option<&Path>) -> Vec<String> {
+    let orders = facts.lost.iter().filter(|fact| fact.kind == LostFact::ORDER);
     let all = orders.clone().count();
-    report.warnings.extend(orders.take(NAMED).map(|order| warning(order, store.is_some())));
+    let mut told: Vec<_> =
+        orders.take(NAMED).map(|order| warning(order, store.is_some())).collect();
     if all > NAMED {
         let more = counted((all - NAMED) as u64, "more order");
-        report
-            .warnings
-            .push(format!("{more} left the prompt; `must_keep.lost` of the report names all"));
+        told.push(format!("{more} left the prompt; `must_keep.lost` of the report names all"));
     }
+    told
 }
 
 fn warning(order: &LostFact, is_stored: bool) -> String {

@@ -85,7 +85,7 @@ fn row(out: &mut impl Write, name: &str, it: &Figures, ms: u128) -> io::Result<f
         it.oversized,
         it.refused.len(),
         it.offloaded.count + it.digested.count,
-        lost(&it.must_keep),
+        lost(&it.must_keep.kept),
     )?;
     Ok(ratio)
 }

@@ -1,12 +1,12 @@
 //! Which facts of a conversation its last prompt still holds, and which of the others come back.
 //!
 //! Invariant: what is recallable was found by a search in the store, not by looking at what was
-//! put there. Called at the end of a replay.
+//! put there. Called at the end of a replay, and where somebody asks between its turns.
 
 use std::collections::BTreeSet;
 
-use epitome::types::{Entry, EntryId, MustKeep, Passage};
-use epitome::{Counter, Facts, Store, StoreError};
+use epitome::types::{ContentId, Entry, EntryId, FactReport, MustKeep, Passage};
+use epitome::{Counter, Facts, Store, StoreError, kept_and_lost};
 
 /// So many facts are asked for at a time.
 const ASKED: usize = 16;
@@ -21,32 +21,47 @@ pub fn lost(kept: &MustKeep) -> u64 {
     left.saturating_sub(u64::from(kept.recallable))
 }
 
-/// Looks for the facts of a conversation in a prompt, and for those that are gone in the store.
-pub(crate) fn must_keep(
-    said: &[Entry],
-    prompt: &[Entry],
-    store: &dyn Store,
-    scope: &str,
-    counter: &dyn Counter,
-) -> Result<MustKeep, StoreError> {
-    let [said, prompt] = [said, prompt].map(|all| all.iter().collect::<Vec<_>>());
-    let (facts, here) = (Facts::of(&said), Facts::of(&prompt));
-    let kinds = [
-        (&facts.constraints, &here.constraints),
-        (&facts.paths, &here.paths),
-        (&facts.errors, &here.errors),
-        (&facts.identifiers, &here.identifiers),
-    ];
-    let gone: Vec<&str> =
-        kinds.iter().flat_map(|(all, here)| all.difference(here)).map(String::as_str).collect();
-    let mut found = BTreeSet::new();
-    for asked in gone.chunks(ASKED) {
-        let budget = ANSWER * asked.len() as u64;
-        let excerpts = store.search(scope, &asked.join("\n"), budget, counter)?;
-        found.extend(excerpts.into_iter().map(|excerpt| excerpt.text));
+/// Where a conversation is recorded, and what measures what a search in it returns.
+pub(crate) struct SearchedStore<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) scope: &'a str,
+    pub(crate) counter: &'a dyn Counter,
+}
+
+impl SearchedStore<'_> {
+    /// Looks for the facts of a conversation in a prompt, and for those that are gone in the store.
+    /// `originals` says under which id an entry is kept.
+    pub(crate) fn must_keep(
+        &self,
+        said: &[Entry],
+        prompt: &[Entry],
+        originals: &[(EntryId, ContentId, String)],
+    ) -> Result<FactReport, StoreError> {
+        let [said, prompt] = [said, prompt].map(|all| all.iter().collect::<Vec<_>>());
+        let (facts, here) = (Facts::of(&said), Facts::of(&prompt));
+        let kinds = [
+            (&facts.constraints, &here.constraints),
+            (&facts.paths, &here.paths),
+            (&facts.errors, &here.errors),
+            (&facts.identifiers, &here.identifiers),
+        ];
+        let gone: Vec<&str> =
+            kinds.iter().flat_map(|(all, here)| all.difference(here)).map(String::as_str).collect();
+        let found = self.found(&gone)?;
+        Ok(kept_and_lost(&said, &prompt, &found, originals))
     }
-    let found: Vec<_> = found.into_iter().map(|text| Passage { entry: EntryId(0), text }).collect();
-    Ok(facts.kept(&prompt, &found))
+
+    /// What a search for each of these brings.
+    fn found(&self, gone: &[&str]) -> Result<Vec<Passage>, StoreError> {
+        let mut found = BTreeSet::new();
+        for asked in gone.chunks(ASKED) {
+            let budget = ANSWER * asked.len() as u64;
+            let query = asked.join("\n");
+            let excerpts = self.store.search(self.scope, &query, budget, self.counter)?;
+            found.extend(excerpts.into_iter().map(|excerpt| excerpt.text));
+        }
+        Ok(found.into_iter().map(|text| Passage { entry: EntryId(0), text }).collect())
+    }
 }
 
 #[cfg(test)]

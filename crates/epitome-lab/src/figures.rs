@@ -2,7 +2,7 @@
 //!
 //! Invariant: plain data; the keys are those that the command line promises.
 
-use epitome::types::{Happened, MustKeep};
+use epitome::types::{FactReport, Happened};
 use epitome::{CachePrices, Format, Price, Quote, UnaidedPrompt};
 use serde::{Serialize, Serializer};
 
@@ -18,6 +18,8 @@ pub struct Summary {
     pub figures: Figures,
     /// Time from the first request to the last prompt, in milliseconds.
     pub elapsed_ms: f64,
+    /// What the user should know.
+    pub warnings: Vec<String>,
 }
 
 /// What a replay comes to, beside what it would have been without compression.
@@ -74,9 +76,9 @@ pub struct Figures {
     pub offloaded: Tally,
     /// Tool results that were made smaller before they were first sent.
     pub digested: Tally,
-    /// Which must-keep facts the last prompt still holds, and how many of the others a search in
-    /// the store finds.
-    pub must_keep: MustKeep,
+    /// Which must-keep facts the last prompt still holds, how many of the others a search in the
+    /// store finds, and those others themselves.
+    pub must_keep: FactReport,
 }
 
 /// A request that could not be sent.
@@ -146,7 +148,7 @@ impl Tally {
 impl Figures {
     /// The summary of a replay that took so many milliseconds.
     pub fn summary(self, elapsed_ms: f64) -> Summary {
-        Summary { summary: true, figures: self, elapsed_ms }
+        Summary { summary: true, figures: self, elapsed_ms, warnings: Vec::new() }
     }
 
     /// The figures before the first request.
@@ -175,7 +177,7 @@ impl Figures {
             money: Money::at(quote),
             offloaded: Tally::default(),
             digested: Tally::default(),
-            must_keep: MustKeep::default(),
+            must_keep: FactReport::default(),
         }
     }
 

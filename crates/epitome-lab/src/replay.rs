@@ -6,13 +6,13 @@
 use std::io;
 use std::sync::Arc;
 
-use epitome::types::Breakdown;
+use epitome::types::{Breakdown, ContentId, EntryId, FactReport};
 use epitome::{
     Archive, Counter, Document, Error, Gauge, ModelCalls, OwnCompaction, Price, Session, Sizes,
     Store, UnaidedClient, Unit, scan, tool_format, tools,
 };
 
-use crate::facts::must_keep;
+use crate::facts::SearchedStore;
 use crate::sent::Sent;
 use crate::{Figures, Recording, Setup, Turn};
 
@@ -177,18 +177,42 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             let (tokens, dollars) = profile.cost_of(&call);
             self.figures.add_calls(call.sum.calls, tokens, dollars.unwrap_or_default());
         }
-        let Some(last) = &self.last else { return Ok(self.figures) };
+        if self.last.is_none() {
+            return Ok(self.figures);
+        }
         let info = self.session.info()?;
         (self.figures.session, self.figures.title) = (info.name, info.title);
-        let prompt = Document::parse(&last.bytes, self.document.format())?;
-        self.figures.must_keep = must_keep(
-            &self.document.entries()[..self.last_raw.1],
-            prompt.entries(),
-            &*self.store,
-            &self.setup.scope(),
-            &*self.counter,
-        )?;
+        self.figures.must_keep = self.must_keep()?;
         Ok(self.figures)
+    }
+
+    /// Which facts of the newest request that was sent its prompt still holds, how many of the
+    /// others a search in the store finds, and those others, each with the id of the original.
+    /// Reads the whole conversation.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn must_keep(&self) -> Result<FactReport, Error> {
+        let Some(last) = &self.last else { return Ok(FactReport::default()) };
+        let prompt = Document::parse(&last.bytes, self.document.format())?;
+        let (said, scope) = (&self.document.entries()[..self.last_raw.1], self.setup.scope());
+        let searched =
+            SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter };
+        Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
+    }
+
+    /// Under which id the journal keeps each message: what was recorded may say less than what came.
+    fn originals(&self, scope: &str) -> Result<Vec<(EntryId, ContentId, String)>, Error> {
+        let info = self.session.info()?;
+        let most = self.last_raw.1;
+        let recorded = self.store.history(scope, &info.name, info.head, 0, most)?;
+        let entries = self.document.entries();
+        let kept = recorded.iter().filter(|said| said.bytes.is_some()).filter_map(|said| {
+            let entry = entries.get(said.place as usize)?;
+            Some((entry.id, said.text, String::new()))
+        });
+        Ok(kept.collect())
     }
 
     async fn request(&mut self, number: usize, messages: usize) -> Result<Turn, Error> {
@@ -208,6 +232,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
                     prompt: None,
                     status: None,
                     events: Vec::new(),
+                    must_keep: None,
                     refused: Some(error.to_string()),
                     by: Breakdown::default(),
                 });
@@ -234,6 +259,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             prompt: Some(hash),
             status: sent.status.and_then(|status| status.text),
             events: sent.events,
+            must_keep: None,
             refused: None,
             by: sent.by[1],
         })

@@ -274,8 +274,8 @@ impl Totals {
         self.unpriced += usize::from(figures.money.saved.is_none());
         self.offloaded.add(figures.offloaded);
         self.digested.add(figures.digested);
-        self.lost += lost(&figures.must_keep);
-        let (all, one) = (&mut self.must_keep, &figures.must_keep);
+        self.lost += lost(&figures.must_keep.kept);
+        let (all, one) = (&mut self.must_keep, &figures.must_keep.kept);
         for (all, one) in [
             (&mut all.constraints, one.constraints),
             (&mut all.paths, one.paths),
@@ -310,7 +310,7 @@ impl Worst {
                 Some(share(it.cache_cost, it.cache_cost_uncompressed)).filter(|&by| by > 1.0)
             }),
             least_saved,
-            most_lost: of(&|it| Some(lost(&it.must_keep) as f64).filter(|&many| many > 0.0)),
+            most_lost: of(&|it| Some(lost(&it.must_keep.kept) as f64).filter(|&many| many > 0.0)),
             most_refused: of(&|it| Some(it.refused.len() as f64).filter(|&many| many > 0.0)),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the keys are those that the command line promises for `replay --json`.
 
-use epitome::types::{Breakdown, Event, Happened, Role};
+use epitome::types::{Breakdown, Event, FactReport, Happened, Role};
 use serde::Serialize;
 
 /// One request.
@@ -28,6 +28,10 @@ pub struct Turn {
     pub status: Option<String>,
     /// What happened on the way.
     pub events: Vec<Event>,
+    /// Which must-keep facts of the request this prompt still holds, and the others, where somebody
+    /// asked: see [`Replay::must_keep`](crate::Replay::must_keep).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub must_keep: Option<FactReport>,
     /// Why nothing could be sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,

@@ -65,7 +65,7 @@ pub use config::{
     Config, ConfigError, Effective, Problem, ProxyTable, Setting, Sources, known_store,
 };
 pub use epitome_count::{Cached, ModelCounter, ToolFormat, VocabularyCounter, for_model, tools};
-pub use epitome_extract::{Extractive, Facts};
+pub use epitome_extract::{Extractive, Facts, kept_and_lost};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Lack,
     Measure, MissedWord, Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError,

@@ -143,6 +143,7 @@ mod tests {
             prompt: None,
             status: None,
             events: Vec::new(),
+            must_keep: None,
             refused: None,
             by,
         };

@@ -76,6 +76,7 @@ mod tests {
             prompt: None,
             status: None,
             events: events.into_iter().map(event).collect(),
+            must_keep: None,
             refused: refused.map(str::to_owned),
             by: Breakdown::default(),
         }

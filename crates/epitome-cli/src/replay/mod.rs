@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use epitome::types::FactReport;
 use epitome::{Archive, Config, Format, Memory, Profile, Sqlite, Store, Target};
 use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
 use serde::Serialize;
@@ -21,9 +22,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::apart::{Part, apart};
 use crate::clock::{now, since};
 use crate::fault::{Fault, warn};
-use crate::files;
+use crate::files::{self, Output};
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::journal::owner_of;
+use crate::lost;
 use crate::news::Told;
 use crate::screen::{Screen, To};
 use crate::settings;
@@ -69,6 +71,9 @@ pub(crate) struct Args {
     /// Prints one JSON object for each turn and one for the summary on standard output
     #[arg(long)]
     json: bool,
+    /// Writes the summary to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Records the conversation in this file [default: in memory]
     #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
@@ -100,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     })?;
     let (profile, tape) = args.tape.connected(config.chosen()?)?;
     let mut setup = args.setup(&config, profile)?;
+    let report = args.report.as_deref().map(Output::prepare).transpose()?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.max_input)?;
     if input.trim_ascii().is_empty() {
@@ -130,7 +136,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if let Some(tape) = tape {
         tape.end(args.common.quiet)?;
     }
-    verdict(&summary?, &name)
+    let summary = summary?;
+    if let Some(file) = report {
+        write_report(file, &summary)?;
+    }
+    verdict(&summary, &name)
+}
+
+fn write_report(mut file: Output, summary: &Summary) -> Result<(), Fault> {
+    let json = serde_json::to_string_pretty(summary).map_err(Fault::internal)? + "\n";
+    file.write(json.as_bytes())?;
+    file.finish()
 }
 
 /// What a script is told of the whole: whether anything could be sent, and all of it was in
@@ -160,6 +176,7 @@ impl Args {
             ("the input", Some(&self.input), Part::Input),
             ("`--store`", self.store.as_deref(), Part::Store),
             ("`--dump`", self.dump.as_deref(), Part::Prompts),
+            ("`--report`", self.report.as_deref(), Part::Written),
             self.common.profile.file(),
             record,
             cassette,
@@ -208,7 +225,7 @@ impl Args {
         let mut elapsed_ms = 0.0;
         loop {
             let start = now();
-            let turn = match replay.step().await {
+            let mut turn = match replay.step().await {
                 Ok(Some(turn)) => turn,
                 Ok(None) => break,
                 Err(error) => {
@@ -217,6 +234,9 @@ impl Args {
                 }
             };
             elapsed_ms += since(start);
+            if self.json && turn.has_new_epoch() {
+                turn.must_keep = Some(self.facts(&replay).map_err(fault)?);
+            }
             if let (Some(folder), Some(_)) = (&self.dump, &turn.prompt) {
                 let file = folder.join(format!("{:04}.json", turn.turn));
                 files::write(&file, replay.prompt())?;
@@ -230,9 +250,22 @@ impl Args {
         view.end()?;
         let start = now();
         let figures = replay.finish().map_err(fault)?;
-        let summary = figures.summary(elapsed_ms + since(start));
+        let mut summary = figures.summary(elapsed_ms + since(start));
+        let (facts, store) = (&mut summary.figures.must_keep, self.store.as_deref());
+        lost::name_commands(facts, store);
+        summary.warnings = lost::warnings(facts, store);
         view.summary(&summary, setup)?;
         Ok(summary)
+    }
+
+    /// What the newest prompt lost, with the commands that bring it back.
+    fn facts<S: Archive + Store + 'static>(
+        &self,
+        replay: &Replay<'_, S>,
+    ) -> Result<FactReport, epitome::Error> {
+        let mut facts = replay.must_keep()?;
+        lost::name_commands(&mut facts, self.store.as_deref());
+        Ok(facts)
     }
 
     /// Waits for the next turn; whether an interruption came instead.
@@ -332,6 +365,7 @@ impl<'a> View<'a> {
                 self.turns,
             );
             self.shown(|screen| screen.say(&table))?;
+            summary.warnings.iter().for_each(|line| warn(line));
         }
         Ok(())
     }

@@ -109,7 +109,7 @@ fn events(figures: &Figures) -> Vec<String> {
 
 /// What the last prompt still says, and what comes back.
 fn facts(figures: &Figures) -> Vec<String> {
-    let facts = &figures.must_keep;
+    let facts = &figures.must_keep.kept;
     let kinds = [
         ("constraints", facts.constraints),
         ("paths", facts.paths),

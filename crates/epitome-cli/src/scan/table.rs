@@ -95,8 +95,8 @@ fn session(name: &str, figures: &Figures, client: usize) -> String {
         short(figures.tokens_raw),
         short(figures.tokens_sent),
         short(figures.cut),
-        short(figures.must_keep.recallable.into()),
-        short(lost(&figures.must_keep)),
+        short(figures.must_keep.kept.recallable.into()),
+        short(lost(&figures.must_keep.kept)),
         figures.money.saved.map_or_else(|| "–".to_owned(), dollars),
     )
 }

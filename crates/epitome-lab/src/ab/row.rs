@@ -11,7 +11,7 @@ use super::questions::Questions;
 use super::said::{Said, said, tokens};
 use super::score::{Score, score};
 use super::strategy::{Played, Sends};
-use crate::facts::must_keep;
+use crate::facts::SearchedStore;
 use crate::{Setup, lost};
 
 /// A prompt may be so much larger than its budget in tokens, and by so many.
@@ -131,7 +131,8 @@ impl Judged<'_> {
             Ok::<_, Error>(found.into_iter().map(|excerpt| excerpt.text).collect())
         })?;
         let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
-        let must_keep = must_keep(of.entries(), left, store, &scope, self.counter)?;
+        let searched = SearchedStore { store, scope: &scope, counter: self.counter };
+        let must_keep = searched.must_keep(of.entries(), left, &[])?.kept;
         Ok(Row {
             profile: profile.to_owned(),
             id: self.questions.id.clone(),

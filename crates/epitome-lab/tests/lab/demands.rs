@@ -54,7 +54,7 @@ fn check(file: &Path, profile: &str, size: u64) {
     let (figures, last) = play(&recording, profile, size);
     let name = format!("{} by {profile} in {size}", file.display());
     assert_eq!(figures.oversized, 0, "{name}");
-    let [kept, all] = figures.must_keep.constraints;
+    let [kept, all] = figures.must_keep.kept.constraints;
     assert_eq!(kept, all, "{name}");
     assert!(figures.compressions == 0 || last.contains(GOAL), "{name}: the goal is lost");
 }

@@ -173,7 +173,7 @@ async fn a_replay_goes_on_where_an_earlier_one_ended() {
 #[tokio::test]
 async fn what_left_is_found_again() {
     let (_, figures) = play(&conversation(40), &limited(1200), Arc::new(Memory::new())).await;
-    let kept = figures.must_keep;
+    let kept = figures.must_keep.kept;
     let [here, all] = kept.paths;
     assert!(here < all, "{kept:?}");
     assert!(kept.recallable * 10 >= (all - here) * 9, "{kept:?}");
