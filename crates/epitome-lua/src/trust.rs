@@ -16,6 +16,8 @@ use crate::authored;
 const MOST_BYTES: u64 = 64 << 20;
 /// The most files that it may hold.
 const MOST_FILES: usize = 10_000;
+/// The most files that are walked through elsewhere, where a link of the user's own leads.
+const MOST_WALKED: usize = 200_000;
 
 /// How a folder stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,13 +185,10 @@ fn text(lines: &[(String, String)]) -> String {
 ///
 /// When something cannot be read, or is too much to be a folder of policies.
 pub fn folder_hash(folder: &Path) -> Result<String> {
-    let mut files = Vec::new();
     let top = folder.canonicalize()?;
-    collect(&top, "", &mut vec![top.clone()], &mut files)?;
-    files.sort();
     let mut hasher = blake3::Hasher::new();
     let mut left = MOST_BYTES;
-    for (name, path) in files {
+    for (name, path) in Walk::through(&top, MOST_FILES)? {
         let content = content(&top, &path, &mut left)?;
         for piece in [name.as_bytes(), &content] {
             hasher.update(&(piece.len() as u64).to_le_bytes());
@@ -199,35 +198,71 @@ pub fn folder_hash(folder: &Path) -> Result<String> {
     Ok(format!("b3:{}", hasher.finalize().to_hex()))
 }
 
-/// The files of a folder; `way` are the folders that led here, the first of which is trusted.
-fn collect(
-    folder: &Path,
-    below: &str,
-    way: &mut Vec<PathBuf>,
-    files: &mut Vec<(String, PathBuf)>,
-) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            collect(&entry.path(), &format!("{name}/"), way, files)?;
-            continue;
-        }
-        files.push((name.clone(), entry.path()));
-        if files.len() > MOST_FILES {
-            return Err(too_much(folder));
-        }
-        if kind.is_symlink()
-            && let Some(there) = outside(&way[0], &entry.path()).filter(|there| there.is_dir())
-            && !way.contains(&there)
-        {
-            way.push(there.clone());
-            collect(&there, &format!("{name}/"), way, files)?;
-            way.pop();
+/// The same by what stands beside the contents: how large each file is, and when it was written.
+/// No program can set all of that back.
+///
+/// # Errors
+///
+/// When something cannot be read, or holds more than anybody can walk through.
+pub(crate) fn folder_facts(folder: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for (name, path) in Walk::through(&folder.canonicalize()?, MOST_WALKED)? {
+        let facts = [fs::symlink_metadata(&path), fs::metadata(&path)];
+        for facts in facts.iter().flatten() {
+            hasher.update(format!("{name}\0{} {:?}", facts.len(), facts.modified()).as_bytes());
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::MetadataExt;
+                let changed = (facts.ino(), facts.ctime(), facts.ctime_nsec());
+                hasher.update(format!(" {changed:?}").as_bytes());
+            }
         }
     }
-    Ok(())
+    Ok(format!("facts:{}", hasher.finalize().to_hex()))
+}
+
+/// A walk through a folder, and through those elsewhere that its links lead to.
+struct Walk {
+    /// The folders that led to where it is, the first of which is trusted.
+    way: Vec<PathBuf>,
+    files: Vec<(String, PathBuf)>,
+    most: usize,
+}
+
+impl Walk {
+    /// Names and paths of all files, in order.
+    fn through(top: &Path, most: usize) -> Result<Vec<(String, PathBuf)>> {
+        let mut walk = Self { way: vec![top.to_owned()], files: Vec::new(), most };
+        walk.collect(top, "")?;
+        walk.files.sort();
+        Ok(walk.files)
+    }
+
+    fn collect(&mut self, folder: &Path, below: &str) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = format!("{below}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                self.collect(&entry.path(), &format!("{name}/"))?;
+                continue;
+            }
+            self.files.push((name.clone(), entry.path()));
+            if self.files.len() > self.most {
+                return Err(too_much(folder));
+            }
+            if kind.is_symlink()
+                && let Some(there) =
+                    outside(&self.way[0], &entry.path()).filter(|there| there.is_dir())
+                && !self.way.contains(&there)
+            {
+                self.way.push(there.clone());
+                self.collect(&there, &format!("{name}/"))?;
+                self.way.pop();
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where a link leads, if that is outside of the folder.

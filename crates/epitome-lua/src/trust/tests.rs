@@ -4,6 +4,8 @@
 
 use super::*;
 
+mod pulled;
+
 struct Place {
     top: tempfile::TempDir,
 }
@@ -125,85 +127,31 @@ fn what_is_behind_a_link_that_leads_out_counts() {
     }
 }
 
-/// Runs git in a folder; none where there is no git.
-#[track_caller]
-fn git(folder: &Path, line: &str) {
-    let told = std::process::Command::new("git")
-        .args([
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@example.com",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(line.split(' '))
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(told.status.success(), "git {line}: {}", String::from_utf8_lossy(&told.stderr));
-}
-
-/// What a pull changes in a folder of one's own does not run unasked; what its author writes
-/// there does, and goes on to once it is committed.
+/// What nobody can look at in passing stops nothing, and is asked about where it changes.
+#[cfg(unix)]
 #[test]
-fn ones_own_folder_is_trusted_for_what_one_wrote() {
+fn what_is_large_in_ones_own_folder_stops_nothing() {
+    use std::os::unix::fs::symlink;
     let place = Place::new();
-    let (here, there) = (place.top.path().to_owned(), tempfile::tempdir().unwrap());
-    fs::write(
-        here.join(".gitignore"),
-        "data
-build
-",
-    )
-    .unwrap();
-    git(&here, "init -q");
-    place.trust().own(&place.folder()).unwrap();
-    let commit = |folder: &Path| {
-        git(folder, "add -A");
-        git(folder, "commit -q -m change");
+    let large = |name: &str| {
+        let path = place.top.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::File::create(&path).unwrap().set_len((64 << 20) + 1).unwrap();
+        path
     };
-    place.write("return { doc = \"Mine.\" }");
-    place.check(Standing::Own);
-    commit(&here);
-    place.check(Standing::Own);
-    // Somebody else goes on with it.
-    let clone = there.path().join("clone");
-    git(there.path(), &format!("clone -q {} clone", here.display()));
-    fs::write(clone.join("policies/team/policy.lua"), "return { doc = \"Theirs.\" }").unwrap();
-    commit(&clone);
-    git(&here, &format!("pull -q {} main", clone.display()));
-    place.check(Standing::Pulled);
-    // An edit on top of it is of one's own; what else came is not.
-    place.write("return { doc = \"Read, and mended.\" }");
-    place.check(Standing::Own);
-    fs::write(clone.join("policies/team/more.lua"), "return {}").unwrap();
-    commit(&clone);
-    commit(&here);
-    place.check(Standing::Own);
-    git(&here, &format!("pull -q --no-rebase --no-edit -X ours {} main", clone.display()));
-    place.check(Standing::Pulled);
+    large("policies/team/model.bin");
+    let data = large("data-sets/all.bin");
+    let one = large("one.bin");
+    symlink(data.parent().unwrap(), place.folder().join("team/data")).unwrap();
+    symlink(&one, place.folder().join("team/one")).unwrap();
     place.trust().own(&place.folder()).unwrap();
     place.check(Standing::Own);
-    // Neither build products nor what one only staged hide anything.
-    fs::create_dir_all(place.folder().join("build")).unwrap();
-    fs::write(place.folder().join("build/out"), "1").unwrap();
+    place.write("return { }");
     place.check(Standing::Own);
-    place.write("return { doc = \"Staged, and never run.\" }");
-    git(&here, "add -A");
-    place.check(Standing::Pulled);
-}
-
-/// A repository within one's own folder is not one's own.
-#[test]
-fn a_repository_within_is_somebody_elses() {
-    let place = Place::new();
-    place.trust().own(&place.folder()).unwrap();
-    let within = place.folder().join("team/vendor");
-    fs::create_dir_all(&within).unwrap();
-    git(&within, "init -q");
-    place.check(Standing::Own);
-    fs::write(within.join("dates.lua"), "return {}").unwrap();
-    place.check(Standing::Pulled);
+    for outside in [data, one] {
+        fs::OpenOptions::new().append(true).open(&outside).unwrap().write_all(b"1").unwrap();
+        place.check(Standing::Pulled);
+        place.trust().own(&place.folder()).unwrap();
+        place.check(Standing::Own);
+    }
 }
