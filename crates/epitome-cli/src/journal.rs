@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, Keeper, LOCAL, Profile, ScopeOwner, Sources, Sqlite, Taught, WindowSource};
+use epitome::{
+    Archive, Config, Keeper, LOCAL, Profile, ScopeOwner, Sources, Sqlite, Taught, WindowSource,
+};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -144,10 +146,10 @@ fn as_recorded(config: &Config, keeper: Keeper) -> Keeper {
 
 /// Whose a session is that goes on under this name: the owner's, but for one of an older store that
 /// was recorded in no project.
-pub(crate) fn owner_of(
+pub(crate) fn owner_of<J: Archive + 'static>(
     session: Option<&str>,
     owner: ScopeOwner,
-    store: &Arc<Sqlite>,
+    store: &Arc<J>,
     profile: &Profile,
 ) -> Result<ScopeOwner, Fault> {
     let Some(name) = session else { return Ok(owner) };

@@ -13,6 +13,7 @@ use epitome::{Levers, Sqlite};
 use crate::fault::Fault;
 use crate::journal::store_path;
 use crate::settings::{self, ProfileFlags};
+use crate::stores;
 
 /// Serves an MCP client: tools to end a task, load augments, recall, set goals and pin
 #[derive(clap::Args)]
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let config = args.profile.load(|from| settings::path(from, "--store", "store", store))?;
     let path = store_path(store, &config)?;
     let journal = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+    stores::name_read_only(&journal);
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
     let owner = config.owner(project.as_deref());
     let levers = Levers::new(Arc::new(journal), config.chosen()?, owner, By::Model)

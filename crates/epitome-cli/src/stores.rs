@@ -9,9 +9,9 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::Config;
+use epitome::{Config, Sqlite};
 
-use crate::files;
+use crate::{fault, files};
 
 /// The list, in the user's data folder: one path a line, the newest first.
 const LIST: &str = "stores";
@@ -41,6 +41,17 @@ pub(crate) fn remember(config: &Config, store: &Path) {
     let folder = list.parent().is_some_and(|data| files::make_private_folder(data).is_ok());
     if folder && let Err(fault) = files::write(&list, (lines.join("\n") + "\n").as_bytes()) {
         tracing::debug!("the list of stores is not written: {}", fault.line());
+    }
+}
+
+/// Names a store that is read-only, as soon as something is to live on it.
+pub(crate) fn name_read_only(store: &Sqlite) {
+    if store.is_read_only() {
+        fault::warn(&format!(
+            "the store `{}` is read-only: what it holds is found, and nothing new is kept in it; \
+             make the file and its folder writable and start again, or name another with `--store`",
+            store.path().display()
+        ));
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::time::SystemTime;
 
+use epitome::StoreOutage;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -38,10 +39,15 @@ impl Page {
         }
     }
 
-    fn answer(self, books: &Snapshot, now: SystemTime) -> Response<Outflow> {
+    fn answer(
+        self,
+        books: &Snapshot,
+        outage: Option<&StoreOutage>,
+        now: SystemTime,
+    ) -> Response<Outflow> {
         let (kind, body) = match self {
-            Page::Html => (page::TYPE, page::page(books, now)),
-            Page::Json => (status::TYPE, status::json(books, now)),
+            Page::Html => (page::TYPE, page::page(books, outage, now)),
+            Page::Json => (status::TYPE, status::json(books, outage, now)),
             Page::Metrics => (metrics::TYPE, metrics::text(books, now)),
         };
         let mut response = Response::new(Outflow::whole(body));
@@ -69,7 +75,8 @@ pub(crate) fn page(app: &App, head: &Parts) -> Option<Response<Outflow>> {
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
-    Some(asked.answer(&app.ledger.snapshot(), app.now()))
+    let outage = app.settings.hub.outage();
+    Some(asked.answer(&app.ledger.snapshot(), outage.as_ref(), app.now()))
 }
 
 /// The answer to whoever asks whether somebody is here, as clients do when they start.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use epitome::StoreOutage;
 use epitome_types::{Breakdown, Usage};
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ pub(crate) const TYPE: &str = "application/json";
 const SCHEMA: &str = "epitome/status@1";
 
 /// All figures, as JSON.
-pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
+pub(crate) fn json(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTime) -> String {
     let status = Status {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -26,6 +27,7 @@ pub(crate) fn json(books: &Snapshot, now: SystemTime) -> String {
         started: moment(books.started),
         since: moment(books.since),
         shadow: books.shadow,
+        store: Store::of(outage),
         all: Sums::of(&books.all),
         own_calls: OwnCalls::of(books.own),
         passed: books.passed,
@@ -52,6 +54,7 @@ struct Status<'a> {
     since: String,
     /// Whether all goes out as it came; `sent` is what would have been sent then.
     shadow: bool,
+    store: Store<'a>,
     all: Sums<'a>,
     /// Calls of models that write summaries; what they cost is part of what was paid in `all.net`.
     own_calls: OwnCalls,
@@ -62,6 +65,21 @@ struct Status<'a> {
     sessions: Vec<Session<'a>>,
     /// Those that are no longer kept apart.
     older: Older<'a>,
+}
+
+/// The store behind the proxy; what is said goes to memory while it cannot be written.
+#[derive(Serialize)]
+struct Store<'a> {
+    writable: bool,
+    cause: Option<&'a str>,
+    remedy: Option<&'a str>,
+}
+
+impl<'a> Store<'a> {
+    fn of(outage: Option<&'a StoreOutage>) -> Self {
+        let (cause, remedy) = outage.map(|it| (it.cause.as_str(), it.remedy)).unzip();
+        Self { writable: outage.is_none(), cause, remedy }
+    }
 }
 
 #[derive(Serialize)]
@@ -252,7 +270,7 @@ mod tests {
             let skip = Some(Skip::Failed);
             ledger.record(&Exchange { skip, status: 529, ..exchange("b", second, 5_000, 5_000) });
         }
-        let text = json(&ledger.snapshot(), SystemTime::UNIX_EPOCH + Duration::from_secs(90));
+        let text = json(&ledger.snapshot(), None, SystemTime::UNIX_EPOCH + Duration::from_secs(90));
         let told: Value = serde_json::from_str(&text).unwrap();
         let at = |path: &str| told.pointer(path).unwrap_or(&Value::Null).clone();
         for (path, expected) in [

@@ -6,6 +6,8 @@
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Journal, Said, Store, StoreError};
 
+use crate::{StoreNews, StoreOutage};
+
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
 /// is searched in the journal's own [`Store`].
 pub trait Archive: Journal + Store {
@@ -151,6 +153,28 @@ pub trait Archive: Journal + Store {
     ///
     /// When the store cannot be read at all.
     fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError>;
+
+    /// Whether what is recorded of a session is there for other processes, and after this one. What
+    /// left its prompts can be brought back by a command only then.
+    fn lasts(&self, _scope: &str, _session: &str) -> bool {
+        true
+    }
+
+    /// How many sessions ever had to be gone on with elsewhere. Where this grew while something was
+    /// made that then could not be recorded, it is to be made anew.
+    fn moves(&self) -> u64 {
+        0
+    }
+
+    /// Why the store cannot be relied on at present, if so.
+    fn outage(&self) -> Option<StoreOutage> {
+        None
+    }
+
+    /// What there is to tell of the store that nobody was told yet.
+    fn news(&self) -> Vec<StoreNews> {
+        Vec::new()
+    }
 }
 
 /// Something that is wrong with a store.

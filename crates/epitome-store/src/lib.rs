@@ -3,16 +3,19 @@
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
 //! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same ports with the same answers; one
-//! conformance suite holds for both. Only [`Sqlite`] touches files, and only this crate knows
+//! conformance suite holds for both. [`FallbackStore`] is the one with the other behind it. Only [`Sqlite`] touches files, and only this crate knows
 //! their modes.
 
 mod archive;
 mod batch;
 mod content;
+mod copied;
+mod fallback;
 mod lineage;
 mod marks;
 mod memory;
 mod near;
+mod outage;
 mod passage;
 mod prefix;
 mod query;
@@ -24,5 +27,7 @@ mod sqlite;
 mod terms;
 
 pub use archive::{Archive, Finding};
+pub use fallback::FallbackStore;
 pub use memory::Memory;
+pub use outage::{StoreNews, StoreOutage};
 pub use sqlite::{Durability, Sqlite};

@@ -301,6 +301,16 @@ pub enum Happened {
         /// What to do.
         remedy: String,
     },
+    /// The store cannot be written, or read: conversations are compressed from memory meanwhile, and
+    /// nothing of that is kept over a restart. Told once for each outage.
+    StoreLost {
+        /// Which store, and why.
+        cause: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The store can be written again: conversations that begin are recorded.
+    StoreBack,
     /// The client edited, rewound or compacted its history.
     Branched {
         /// The first entry that differs.

@@ -80,7 +80,9 @@ pub use epitome_model as model;
 pub use epitome_model::ModelCalls;
 pub use epitome_plan::{CachePrices, Floor, departure, markers};
 pub use epitome_plugin as plugin;
-pub use epitome_store::{Archive, Durability, Finding, Memory, Sqlite};
+pub use epitome_store::{
+    Archive, Durability, FallbackStore, Finding, Memory, Sqlite, StoreNews, StoreOutage,
+};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, Report, Style, Unit};
 pub use epitome_wire::{

@@ -12,6 +12,7 @@ mod load;
 mod log;
 mod marks;
 mod notes;
+mod outage;
 mod private;
 mod routes;
 mod serving;

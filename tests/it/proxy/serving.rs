@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use epitome_upstream::{Record, Script, Upstream};
@@ -19,6 +19,8 @@ pub(crate) struct Serving {
     pub(crate) place: Place,
     pub(crate) upstream: Upstream,
     args: Vec<String>,
+    /// Whether the proxy runs as a user to whom files may be forbidden; nothing is to root.
+    pub(crate) is_guest: bool,
     proxy: Option<Proxy>,
 }
 
@@ -35,7 +37,8 @@ impl Serving {
     pub(crate) fn start(script: Script, args: &[&str]) -> Self {
         let upstream = Upstream::start(script).unwrap();
         let args = args.iter().map(ToString::to_string).collect();
-        let mut serving = Self { place: Place::new(), upstream, args, proxy: None };
+        let place = Place::new();
+        let mut serving = Self { place, upstream, args, is_guest: false, proxy: None };
         serving.go_on();
         serving
     }
@@ -43,14 +46,21 @@ impl Serving {
     /// Starts the proxy again, on what it left in its store.
     pub(crate) fn go_on(&mut self) {
         let url = self.upstream.url();
-        let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--store", "s.db"];
+        let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
+        if !self.args.iter().any(|arg| arg == "--store") {
+            args.extend(["--store", "s.db"]);
+        }
         for flag in ["--anthropic-upstream", "--openai-upstream", "--ollama-upstream"] {
             if !self.args.iter().any(|arg| arg == flag) {
                 args.extend([flag, url.as_str()]);
             }
         }
         args.extend(self.args.iter().map(String::as_str));
-        self.proxy = Some(Proxy::start(&self.place, &args));
+        let mut command = self.place.command(&args);
+        if self.is_guest {
+            as_guest(&mut command);
+        }
+        self.proxy = Some(Proxy::start(command));
     }
 
     /// Kills the proxy, as a crash would.
@@ -133,8 +143,7 @@ impl Serving {
 }
 
 impl Proxy {
-    fn start(place: &Place, args: &[&str]) -> Self {
-        let mut command = place.command(args);
+    fn start(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));
@@ -161,6 +170,15 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+    }
+}
+
+/// Runs as somebody to whom files may be forbidden, where the tests run as root.
+pub(crate) fn as_guest(command: &mut Command) {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    if std::fs::metadata("/proc/self").is_ok_and(|of| of.uid() == 0) {
+        command.uid(65534).gid(65534);
     }
 }
 

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome::model::ModelSpec;
-use epitome::{Config, Levers, Prompt, Sqlite, Talk};
+use epitome::{Config, FallbackStore, Levers, Prompt, Talk};
 use tokio::runtime::{Builder, Runtime};
 
 use self::answer::Ended;
@@ -95,7 +95,7 @@ impl Args {
 struct Chat {
     talk: Talk,
     levers: Levers,
-    store: Arc<Sqlite>,
+    store: Arc<FallbackStore>,
     tape: Tape,
     view: Mutex<View>,
     /// The last prompt that was made.

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use epitome::types::By;
-use epitome::{Compressor, Config, Folder, Levers, Profile, ScopeOwner, Sqlite, Talk};
+use epitome::{
+    Compressor, Config, FallbackStore, Folder, Levers, Profile, ScopeOwner, Sqlite, Talk,
+};
 use tokio::runtime::Handle;
 
 use super::acts::addressee;
@@ -37,7 +39,8 @@ impl Chat {
         let system = args.system.as_deref().map(system).transpose()?;
         let profile = tape.connected(settings::permitted(config.chosen()?)?, Some(&client))?;
         let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
-        let store = Arc::new(store);
+        stores::name_read_only(&store);
+        let store = Arc::new(FallbackStore::new(store));
         let folder = args.workspace.clone().or_else(|| env::current_dir().ok());
         let augments = config.augments(folder.as_deref());
         let mut builder = Compressor::builder().profile(profile.clone()).watch();
@@ -87,7 +90,7 @@ impl Chat {
 /// Whose session it is: the current project's, but for one of an older store.
 fn owner(
     config: &Config,
-    store: &Arc<Sqlite>,
+    store: &Arc<FallbackStore>,
     profile: &Profile,
     args: &Args,
 ) -> Result<ScopeOwner, Fault> {

@@ -28,6 +28,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
     let level = match event.what {
         Compressed { .. } | CompressionSkipped { .. } | RolloverComplete { .. } => Level::INFO,
         ContextWarning { .. } | PolicyReloaded { .. } | EpochChanged { .. } => Level::INFO,
+        StoreBack => Level::INFO,
         GoalUpdated { .. } | Recalled { .. } | Handover { .. } | DriftDetected { .. } => {
             return None;
         }

@@ -50,6 +50,14 @@ pub(super) fn of(event: &Event) -> (AnsiColor, String) {
         Happened::WorkspaceError { cause, remedy } => {
             (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
         }
+        Happened::StoreLost { cause, remedy } => {
+            let meanwhile = "compressing from memory, nothing of this is kept over a restart";
+            (AnsiColor::Red, on_one_line(&format!("{cause}; {meanwhile}: {remedy}")))
+        }
+        Happened::StoreBack => {
+            let text = "the store can be written again: conversations that begin are recorded";
+            (AnsiColor::Green, text.to_owned())
+        }
         Happened::ContextWarning { percent } => {
             (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
         }

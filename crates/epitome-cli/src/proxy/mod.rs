@@ -15,6 +15,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::time::Duration;
 
+use rustix::process::Signal;
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::fault::Fault;
 
 /// How long streams may go on once the proxy is told to stop.
@@ -22,7 +25,13 @@ pub(crate) const FINISH: Duration = Duration::from_secs(30);
 
 /// The runtime that a proxy runs on.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Fault::internal)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(Fault::internal)?;
+    let entered = runtime.enter();
+    // Where files may not grow further, that is an error of the write and not the end of the process.
+    drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())));
+    drop(entered);
+    Ok(runtime)
 }
 
 /// 128 bits that nobody can guess, as text.

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use epitome::types::By;
 use epitome::{
-    Compressor, Config, Counter, Folder, Format, Hub, Levers, Profile, ProxyTable, Sqlite,
-    VocabularyCounter,
+    Compressor, Config, Counter, FallbackStore, Folder, Format, Hub, Levers, Profile, ProxyTable,
+    Sqlite, VocabularyCounter,
 };
 use epitome_mcp::Http;
 use epitome_proxy::{Api, LedgerKeeper, OwnCost, Rates, Settings, Upstreams, Url};
@@ -46,8 +46,9 @@ pub(crate) fn prepared(
     let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
     profile.load(&counter)?;
     let path = store_path(None, config)?;
-    let store = Sqlite::open_with(&path, config.durability());
-    let store = Arc::new(store.map_err(Fault::of_output)?);
+    let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+    stores::name_read_only(&store);
+    let store = Arc::new(FallbackStore::new(store));
     stores::remember(config, &path);
     drop(PROFILE.set(profile.clone()));
 

@@ -10,6 +10,8 @@ mod html;
 use std::fmt::{self, Display, Write};
 use std::time::SystemTime;
 
+use epitome::StoreOutage;
+
 use self::html::{Text, ago, compact, dollars, grouped, percent};
 use crate::ledger::{Bill, Conversation, Figures, Snapshot, categories};
 use crate::status::moment;
@@ -27,14 +29,19 @@ const STYLE: &str = include_str!("style.css");
 const REFRESH: u32 = 5;
 
 /// All figures, as a page.
-pub(crate) fn page(books: &Snapshot, now: SystemTime) -> String {
+pub(crate) fn page(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTime) -> String {
     let mut out = String::with_capacity(32 * 1024);
     // Writing to a string does not fail.
-    write(&mut out, books, now).unwrap_or_default();
+    write(&mut out, books, outage, now).unwrap_or_default();
     out
 }
 
-fn write(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+fn write(
+    out: &mut String,
+    books: &Snapshot,
+    outage: Option<&StoreOutage>,
+    now: SystemTime,
+) -> fmt::Result {
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -47,6 +54,15 @@ fn write(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
         moment(books.since).replace('T', " ").trim_end_matches('Z'),
         moment(now).replace('T', " ").trim_end_matches('Z'),
     )?;
+    if let Some(StoreOutage { cause, remedy }) = outage {
+        writeln!(
+            out,
+            "<div class=\"card alarm\" role=\"alert\"><strong>Compressing from memory</strong>: {}. \
+             Nothing of this is kept over a restart: {}.</div>",
+            Text(cause),
+            Text(remedy),
+        )?;
+    }
     banners(out, books, now)?;
     tiles(out, books)?;
     out.write_str("<div class=\"halves\">\n")?;

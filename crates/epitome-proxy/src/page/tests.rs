@@ -15,7 +15,7 @@ fn at(second: u64) -> SystemTime {
 
 #[track_caller]
 fn check(ledger: &Ledger, there: &[&str], absent: &[&str]) {
-    let page = page(&ledger.snapshot(), at(1_000));
+    let page = page(&ledger.snapshot(), None, at(1_000));
     for text in there {
         assert!(page.contains(text), "no `{text}` in\n{page}");
     }

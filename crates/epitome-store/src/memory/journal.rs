@@ -264,7 +264,7 @@ impl Shelf {
         Ok(())
     }
 
-    fn begin(&mut self, name: &str, beginning: &Beginning, at: &str) -> SessionId {
+    pub(super) fn begin(&mut self, name: &str, beginning: &Beginning, at: &str) -> SessionId {
         let id = self.sessions.last_key_value().map_or(0, |(last, _)| last + 1);
         let (name, started, label) = (name.to_owned(), at.to_owned(), beginning.label.clone());
         let last = started.clone();

@@ -6,6 +6,7 @@ mod answer;
 mod archive;
 mod holder;
 mod journal;
+mod take;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,8 @@ use crate::prefix::Prefix;
 #[derive(Debug, Default)]
 pub struct Memory {
     scopes: Mutex<FxHashMap<String, Shelf>>,
+    /// What [`epitome_kernel::Journal::seen`] begins with in each of them.
+    first: u64,
 }
 
 /// What one scope holds.
@@ -127,7 +130,8 @@ impl Memory {
 
     /// Writes to a scope.
     fn write<T>(&self, scope: &str, work: impl FnOnce(&mut Shelf) -> T) -> T {
-        work(self.lock().entry(scope.to_owned()).or_default())
+        let new = || Shelf { seen: self.first, ..Shelf::default() };
+        work(self.lock().entry(scope.to_owned()).or_insert_with(new))
     }
 }
 

@@ -54,6 +54,15 @@ pub(crate) fn length(path: &Path) -> io::Result<u64> {
     std::fs::metadata(path).map(|found| found.len())
 }
 
+/// Writes so many bytes to a file of one's own, and takes it away again.
+pub(crate) fn has_room(path: &Path, bytes: usize) -> io::Result<()> {
+    let mut file = private_file().write(true).create(true).truncate(true).open(path)?;
+    let written = file.write_all(&vec![0x5a; bytes]).and_then(|()| file.sync_data());
+    drop(file);
+    std::fs::remove_file(path)?;
+    written
+}
+
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod archive;
+mod copy;
 mod copying;
 mod crowd;
 mod delete;
@@ -22,6 +23,7 @@ mod lesson;
 mod mark;
 mod memo;
 mod moment;
+mod probe;
 mod remove;
 mod schema;
 mod search;
@@ -45,7 +47,7 @@ use self::ledger::Ledger;
 use self::moment::Moment;
 use self::schema::{Refusal, Sync};
 use crate::near::{missed, near};
-use crate::passage::{answer, joined, pieces};
+use crate::passage::{Kept, answer, joined, pieces};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -115,6 +117,16 @@ impl Sqlite {
         Self::connect(path, false, Durability::Normal)
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it was opened for reading alone, since its user may not write it.
+    pub fn is_read_only(&self) -> bool {
+        self.lock().connection.is_readonly("main").unwrap_or(false)
+    }
+
     fn connect(path: &Path, created: bool, durability: Durability) -> Result<Self, StoreError> {
         let durability = match durability {
             Durability::Normal => Sync::Normal,
@@ -160,6 +172,18 @@ impl Sqlite {
         let link = Mutex::new(Link { connection, sync });
         let (path, crowd) = (path.to_owned(), Crowd::default());
         Ok(Self { path, durability, link, crowd, _copying: copying })
+    }
+
+    /// The passages of each of these scopes that may answer a query.
+    pub(crate) fn candidates(
+        &self,
+        scopes: &[String],
+        query: &str,
+    ) -> Result<Vec<Vec<Kept>>, StoreError> {
+        self.read(|connection| {
+            let of = |scope: &String| search::candidates(connection, scope, query);
+            scopes.iter().map(of).collect()
+        })
     }
 
     /// The connection. A panic while it was held rolled its transaction back.
@@ -272,11 +296,7 @@ impl Store for Sqlite {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        let all = self.read(|connection| {
-            let of = |scope: &String| search::candidates(connection, scope, query);
-            scopes.iter().map(of).collect::<Result<Vec<_>, _>>()
-        })?;
-        Ok(answer(&joined(all), query, budget, counter))
+        Ok(answer(&joined(self.candidates(scopes, query)?), query, budget, counter))
     }
 
     fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {

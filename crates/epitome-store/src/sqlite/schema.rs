@@ -15,7 +15,7 @@ use super::ledger;
 const APPLICATION: i64 = 0x4570_6974;
 
 /// How long a writer waits for another process.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
 const MIGRATIONS: [&str; 7] = [
@@ -336,6 +336,11 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Ref
         insist(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
     }
     migrate(connection)
+}
+
+/// Writes a page of the file that says what it said before.
+pub(crate) fn touch(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "user_version", MIGRATIONS.len() as i64)
 }
 
 /// Tries again what the database refuses at once, without the wait of `busy_timeout`, where

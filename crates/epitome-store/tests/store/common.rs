@@ -3,7 +3,7 @@
 use epitome_kernel::types::{ContentId, EntryId, Image, Passage};
 use epitome_kernel::{Blob, Counter, Departure, Store};
 use epitome_store::Archive;
-use epitome_store::{Memory, Sqlite};
+use epitome_store::{FallbackStore, Memory, Sqlite};
 
 /// Four characters are a token.
 pub(crate) struct Chars;
@@ -27,6 +27,7 @@ pub(crate) fn each_store(check: impl Fn(&dyn Store)) {
     check(&Memory::new());
     let folder = tempfile::tempdir().unwrap();
     check(&Sqlite::open(&folder.path().join("epitome.db")).unwrap());
+    check(&FallbackStore::new(Sqlite::open(&folder.path().join("other.db")).unwrap()));
 }
 
 /// Builds what leaves a prompt, entry by entry.
@@ -70,4 +71,8 @@ pub(crate) fn each_archive(check: impl Fn(&dyn Archive)) {
     let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
     check(&store);
     assert_eq!(store.verify(false).unwrap(), [], "the store is sound afterwards");
+    let store = Sqlite::open(&folder.path().join("other.db")).unwrap();
+    let store = FallbackStore::new(store);
+    check(&store);
+    assert_eq!((store.moves(), store.outage()), (0, None), "the disk is not to blame for anything");
 }

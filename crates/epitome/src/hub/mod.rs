@@ -13,7 +13,7 @@ mod tests;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use epitome_store::Archive;
+use epitome_store::{Archive, StoreOutage};
 use epitome_types::{ContentId, EntryKey, Overflow, Usage};
 use epitome_wire::{Format, Signatures};
 use tokio::sync::Semaphore;
@@ -248,6 +248,11 @@ impl Hub {
     /// [`Window::Guessed`].
     pub fn window(&self) -> Window {
         self.window
+    }
+
+    /// Why its store cannot be relied on at present, if so: conversations go on in memory then.
+    pub fn outage(&self) -> Option<StoreOutage> {
+        self.journal.outage()
     }
 
     /// How a prompt that is too long is told from other refusals.

@@ -379,6 +379,9 @@ impl Session {
         if !rewords && snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
             self.snapshot_before(ground, whole, &epoch, events);
         }
+        if self.has_moved(ground.name) {
+            return Ok(false);
+        }
         let (journal, scope) = (&*self.journal, &*self.scope);
         loop {
             match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {

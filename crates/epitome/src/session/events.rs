@@ -107,6 +107,7 @@ fn log(event: &Event) {
             | Happened::Handover { .. }
             | Happened::SnapshotError { .. }
             | Happened::WorkspaceError { .. }
+            | Happened::StoreLost { .. }
             | Happened::ContextWarning { .. }
             | Happened::PromptCut { .. }
     );

@@ -26,6 +26,7 @@ mod memory;
 mod notes;
 mod observed;
 mod offload;
+mod outage;
 mod parameters;
 mod policies;
 mod prompt;
@@ -94,6 +95,8 @@ pub struct Session {
     shared: Arc<Shared>,
     /// What the hub that it belongs to knows beside what the user said.
     pub(crate) told: Told,
+    /// Whether what is recorded of it is there for other processes; in memory it is not.
+    lasting: bool,
     /// Whether the user asked for a compression.
     asked: bool,
     /// The errors of policies that were told already.
@@ -163,6 +166,7 @@ impl Session {
             redaction,
             shared: Arc::default(),
             told: Told::default(),
+            lasting: true,
             asked: false,
             said: BTreeSet::new(),
             taken_back: Vec::new(),

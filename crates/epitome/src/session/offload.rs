@@ -129,7 +129,9 @@ impl Session {
     pub(crate) fn back(&self) -> Back {
         match &self.offload {
             Some(offload) if offload.known().failed.is_none() => Back::File,
-            _ => Back::Store,
+            _ if self.lasting => Back::Store,
+            // No command would find it.
+            _ => Back::None,
         }
     }
 

@@ -41,7 +41,12 @@ impl Session {
                 _ => pushed.with_messages_of(&self.read_back()?)?,
             };
         }
-        self.record(&pushed)?;
+        let moves = self.journal.moves();
+        match self.record(&pushed) {
+            // The session goes on elsewhere, where less of it may be known.
+            Err(Error::Store(_)) if self.journal.moves() > moves => self.record(&pushed)?,
+            done => done?,
+        }
         self.given = Given::Pushed(Box::new(pushed));
         Ok(())
     }
@@ -70,7 +75,16 @@ impl Session {
         let placed = Entry { id: EntryId(place as u32), ..entry };
         let said = said((format, bytes), &placed, names, tokens[0], &self.redaction);
         let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
-        self.append(Batch { after, model, title, ..batch(format, vec![said]) })?;
+        let batch = Batch { after, model, title, ..batch(format, vec![said]) };
+        let moves = self.journal.moves();
+        match self.append(batch.clone()) {
+            Err(Error::Store(_)) if self.journal.moves() > moves => {
+                let so_far = self.opened()?.clone();
+                self.record(&so_far)?;
+                self.append(batch)?;
+            }
+            done => done?,
+        }
         self.opened()?.add(bytes, key, &placed);
         Ok(())
     }

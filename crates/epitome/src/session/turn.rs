@@ -72,15 +72,20 @@ impl Session {
         let mut state = mem::take(&mut self.state);
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
-        let (state, prompt) = loop {
-            if let Some(done) = self.turn(source, pushed.clone(), state).await? {
-                break done;
+        let (state, mut prompt) = loop {
+            let moves = self.journal.moves();
+            match self.turn(source, pushed.clone(), state).await {
+                Ok(Some(done)) => break done,
+                Ok(None) => {}
+                Err(Error::Store(_)) if self.journal.moves() > moves => {}
+                Err(error) => return Err(error),
             }
             state = State::default();
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
         (self.asked, self.told.refused) = (false, None);
         self.taken_back.clear();
+        self.tell_of_store(&mut prompt);
         self.tell(&prompt.events);
         Ok(prompt)
     }
@@ -101,6 +106,7 @@ impl Session {
         let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let name = incoming.session.clone();
+        self.lasting = self.journal.lasts(&self.scope, &name);
         let mut events = Events::new(&name, (self.clock)());
         events.cut(self.shared.lessons.untold(&self.scope, &name));
         let at = events.at.clone();
@@ -192,6 +198,9 @@ impl Session {
             Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
             _ => incoming.sent < incoming.keys.len() || !incoming.stands,
         };
+        if self.has_moved(name) {
+            return Ok(None);
+        }
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
             let batch = self.batch(&ground, arrival, sent, state.meter.rent);
             self.journal.append(&self.scope, name, &batch)?;

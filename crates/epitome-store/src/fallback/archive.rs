@@ -1,0 +1,170 @@
+//! The port for people who look after a store, on disk or in memory.
+//!
+//! Invariant: what is to go for good goes from both, and a disk that keeps it is an error. Called
+//! through [`Archive`].
+
+use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
+use epitome_kernel::{Departure, Said, StoreError};
+
+use super::FallbackStore;
+use crate::{Archive, Finding, StoreNews, StoreOutage};
+
+impl Archive for FallbackStore {
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        let mut all = match self.disk.scopes() {
+            Err(error) if self.is_lost(&error) => Vec::new(),
+            scopes => scopes?,
+        };
+        all.extend(self.memory.scopes()?);
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
+
+    fn sessions(
+        &self,
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError> {
+        if !self.has_away(scope) {
+            return self.disk.sessions(scope, skip, most, trashed);
+        }
+        let all = skip.saturating_add(most);
+        let [away, kept] = self.both(scope, |store| store.sessions(scope, 0, all, trashed))?;
+        let kept = kept.into_iter().filter(|info| !self.is_away(scope, &info.name));
+        Ok(away.into_iter().chain(kept).skip(skip).take(most).collect())
+    }
+
+    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
+        self.read((scope, name), |store| store.session(scope, name))
+    }
+
+    fn history(
+        &self,
+        scope: &str,
+        session: &str,
+        head: Chain,
+        from: u32,
+        most: usize,
+    ) -> Result<Vec<Said>, StoreError> {
+        if !self.is_away(scope, session) && self.is_astray(scope, session, head) {
+            return self.disk.history(scope, session, head, from, most);
+        }
+        self.read((scope, session), |store| store.history(scope, session, head, from, most))
+    }
+
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
+        self.read((scope, session), |store| store.answer(scope, session))
+    }
+
+    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
+        self.read((scope, session), |store| store.epochs_of(scope, session))
+    }
+
+    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
+        self.write((scope, &snapshot.session), |store| store.snap(scope, snapshot, keep))
+    }
+
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
+        let both = self.both(scope, |store| store.snapshots(scope, session))?;
+        Ok(both.into_iter().flatten().collect())
+    }
+
+    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
+        match self.memory.forget_snapshot(scope, id) {
+            Err(StoreError::NoSnapshot { .. }) => self.disk.forget_snapshot(scope, id),
+            done => done,
+        }
+    }
+
+    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
+        if self.is_away(scope, session) {
+            return self.memory.rewind(scope, session, head);
+        }
+        self.disk.rewind(scope, session, head)
+    }
+
+    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
+        if self.is_away(scope, session) {
+            self.memory.trash(scope, session, trashed)?;
+        }
+        self.on_disk_too(scope, session, |disk| disk.trash(scope, session, trashed))
+    }
+
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError> {
+        if !self.is_away(scope, session) {
+            return self.disk.delete(scope, session);
+        }
+        self.on_disk_too(scope, session, |disk| disk.delete(scope, session).map(drop))?;
+        self.memory.delete(scope, session)
+    }
+
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError> {
+        let kept = self.disk.erase(scope, key);
+        match (self.memory.erase(scope, key), kept) {
+            (Ok(away), Err(StoreError::Unknown { .. })) => Ok(away),
+            (Ok(away), kept) => Ok(kept? + away),
+            (Err(_), kept) => kept,
+        }
+    }
+
+    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+        if self.has_away(scope) {
+            let open = self.memory.unindexed(scope, most)?;
+            if !open.is_empty() {
+                return Ok(open);
+            }
+        }
+        self.disk.unindexed(scope, most)
+    }
+
+    fn index(
+        &self,
+        scope: &str,
+        session: &str,
+        messages: &[Chain],
+        departure: &Departure,
+    ) -> Result<(), StoreError> {
+        match self.is_away(scope, session) {
+            true => self.memory.index(scope, session, messages, departure),
+            false => self.disk.index(scope, session, messages, departure),
+        }
+    }
+
+    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+        self.disk.verify(repair)
+    }
+
+    fn lasts(&self, scope: &str, session: &str) -> bool {
+        !self.is_away(scope, session)
+    }
+
+    fn moves(&self) -> u64 {
+        self.state().moves
+    }
+
+    fn outage(&self) -> Option<StoreOutage> {
+        self.state().outage.as_ref().map(|(_, outage)| outage.clone())
+    }
+
+    fn news(&self) -> Vec<StoreNews> {
+        std::mem::take(&mut self.state().untold)
+    }
+}
+
+impl FallbackStore {
+    /// Does to what the disk has of a session in memory what was done to that; it may have nothing.
+    fn on_disk_too(
+        &self,
+        scope: &str,
+        session: &str,
+        work: impl Fn(&dyn Archive) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match work(&self.disk) {
+            Err(StoreError::NoSession { .. }) if self.is_away(scope, session) => Ok(()),
+            done => done,
+        }
+    }
+}

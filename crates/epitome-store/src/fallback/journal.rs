@@ -1,0 +1,185 @@
+//! The port of live conversations, on disk or in memory.
+//!
+//! Invariant: each session is asked for where it is. Called through [`Journal`].
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, Rewrite};
+use epitome_kernel::{
+    Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, Onward,
+    StoreError,
+};
+
+use super::FallbackStore;
+use crate::{Archive, batch};
+
+impl Journal for FallbackStore {
+    fn known(
+        &self,
+        scope: &str,
+        session: &str,
+        chains: &[Chain],
+    ) -> Result<Option<usize>, StoreError> {
+        self.read((scope, session), |store| store.known(scope, session, chains))
+    }
+
+    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
+        let [away, mut kept] = self.both(scope, |store| store.holders(scope, clue))?;
+        kept.retain(|holder| !self.is_away(scope, &holder.session));
+        kept.extend(away);
+        Ok(kept)
+    }
+
+    fn begin(
+        &self,
+        scope: &str,
+        session: &str,
+        beginning: &Beginning,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        let parent = beginning.from.as_ref().map(|(parent, _)| parent.as_str());
+        let is_away = parent.is_some_and(|parent| self.is_away(scope, parent));
+        if !is_away && !self.is_away(scope, session) && self.may_write() {
+            match self.disk.begin(scope, session, beginning, at) {
+                Err(error) if self.is_lost(&error) => {}
+                done => return done,
+            }
+        }
+        // A name that the disk knows is another conversation's, now and once it is well again.
+        if !self.is_away(scope, session) && self.disk.session(scope, session).is_ok() {
+            return Err(StoreError::Taken { name: session.to_owned() });
+        }
+        if let Some(parent) = parent {
+            self.move_away(scope, parent);
+        }
+        let done = match self.memory.begin(scope, session, beginning, at) {
+            // What it would have is not to be read any more.
+            Err(StoreError::NoSession { .. } | StoreError::Damaged { .. }) if parent.is_some() => {
+                let alone = Beginning { from: None, ..beginning.clone() };
+                self.memory.begin(scope, session, &alone, at)
+            }
+            done => done,
+        };
+        done?;
+        self.move_away(scope, session);
+        if parent.is_some() {
+            self.decided(scope, session);
+        }
+        Ok(())
+    }
+
+    fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError> {
+        batch::follows(batch)?;
+        let append = |store: &dyn Archive| store.append(scope, session, batch);
+        self.commit_to((scope, session), Some(batch), append)?;
+        if !batch.rewrites.is_empty() {
+            self.decided(scope, session);
+        }
+        Ok(())
+    }
+
+    fn answered(&self, scope: &str, session: &str, answer: &Answered) -> Result<(), StoreError> {
+        let is_away = self.is_away(scope, session);
+        if !is_away && self.is_astray(scope, session, answer.after) {
+            return self.disk.answered(scope, session, answer);
+        }
+        self.write((scope, session), |store| store.answered(scope, session, answer))
+    }
+
+    fn rewrites(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<Vec<Rewrite>, StoreError> {
+        self.read((scope, session), |store| store.rewrites(scope, session, keys))
+    }
+
+    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+        self.read((scope, session), |store| store.epochs(scope, session, keys))
+    }
+
+    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
+        // All that a request goes by is read from here on.
+        self.let_back(scope, history.session);
+        self.read((scope, history.session), |store| store.meet(scope, history))
+    }
+
+    fn seen(&self, scope: &str) -> Result<u64, StoreError> {
+        let kept = match self.disk.seen(scope) {
+            Err(error) if self.is_lost(&error) => 0,
+            seen => seen?,
+        };
+        match self.has_away(scope) {
+            true => Ok(self.memory.seen(scope)?.wrapping_add(kept)),
+            false => Ok(kept),
+        }
+    }
+
+    fn commit(
+        &self,
+        scope: &str,
+        session: &str,
+        epoch: &Epoch,
+        departure: &Departure,
+        seen: u64,
+    ) -> Result<Commit, StoreError> {
+        batch::addressed(epoch)?;
+        let commit = |store: &dyn Archive| store.commit(scope, session, epoch, departure, seen);
+        let done = self.commit_to((scope, session), None, commit)?;
+        self.decided(scope, session);
+        Ok(done)
+    }
+
+    fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
+        self.write((scope, session), |store| store.mark(scope, session, mark, at))?;
+        self.decided(scope, session);
+        Ok(())
+    }
+
+    fn rent(&self, scope: &str, session: &str) -> Result<f64, StoreError> {
+        self.read((scope, session), |store| store.rent(scope, session))
+    }
+
+    fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read((scope, session), |store| store.memos(scope, session))
+    }
+
+    fn note(
+        &self,
+        scope: &str,
+        session: &str,
+        memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        self.write((scope, session), |store| store.note(scope, session, memos))
+    }
+
+    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        let mut all = match self.disk.lessons(scope) {
+            Err(error) if self.is_lost(&error) => BTreeMap::new(),
+            lessons => lessons?,
+        };
+        all.extend(self.memory.lessons(scope)?);
+        Ok(all)
+    }
+
+    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError> {
+        if self.may_write() {
+            match self.disk.learn(scope, about, lesson) {
+                Err(error) if self.is_lost(&error) => {}
+                done => return done,
+            }
+        }
+        self.memory.learn(scope, about, lesson)
+    }
+
+    fn act(&self, scope: &str, session: &str, acts: &[Acted]) -> Result<(), StoreError> {
+        self.write((scope, session), |store| store.act(scope, session, acts))?;
+        self.decided(scope, session);
+        Ok(())
+    }
+
+    fn acts(&self, scope: &str, session: &str) -> Result<Vec<Acted>, StoreError> {
+        self.read((scope, session), |store| store.acts(scope, session))
+    }
+}

@@ -1,0 +1,75 @@
+//! What left prompts, on disk and in memory.
+//!
+//! Invariant: a search looks into both at once; a disk that cannot be read is an error where the
+//! memory has no answer. Called through [`Store`].
+
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
+
+use super::FallbackStore;
+use crate::near::{missed, near};
+use crate::passage::{Kept, answer, joined, pieces};
+
+impl Store for FallbackStore {
+    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+        if self.may_write() {
+            match self.disk.keep(scope, departure) {
+                Err(error) if self.is_lost(&error) => {}
+                done => return done,
+            }
+        }
+        self.memory.keep(scope, departure)
+    }
+
+    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+        match self.memory.original(scope, id) {
+            Err(StoreError::Unknown { .. }) => self.disk.original(scope, id),
+            found => found,
+        }
+    }
+
+    fn search(
+        &self,
+        scope: &str,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        self.search_in(&[scope.to_owned()], query, budget, counter)
+    }
+
+    fn search_in(
+        &self,
+        scopes: &[String],
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        if !scopes.iter().any(|scope| self.has_away(scope)) {
+            return self.disk.search_in(scopes, query, budget, counter);
+        }
+        Ok(answer(&self.candidates(scopes, query)?, query, budget, counter))
+    }
+
+    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        if !scopes.iter().any(|scope| self.has_away(scope)) {
+            return self.disk.missed(scopes, query);
+        }
+        let kept = self.candidates(scopes, query)?;
+        Ok(near(missed(&pieces(&kept), query), kept.iter().map(|kept| kept.text.as_str())))
+    }
+}
+
+impl FallbackStore {
+    /// The passages that may answer a query, of both stores.
+    fn candidates(&self, scopes: &[String], query: &str) -> Result<Vec<Kept>, StoreError> {
+        let away = self.memory.candidates(scopes);
+        let mut all = match self.disk.candidates(scopes, query) {
+            Err(error) if away.iter().all(Vec::is_empty) || !self.is_lost(&error) => {
+                return Err(error);
+            }
+            kept => kept.unwrap_or_default(),
+        };
+        all.extend(away);
+        Ok(joined(all))
+    }
+}

@@ -1,0 +1,33 @@
+//! A conversation whose store fails meanwhile.
+//!
+//! Invariant: what was made for a session where it was is not recorded where it is now: it is made
+//! anew, so that no text says how to bring back what cannot be (SPEC 2.14). Called by the turn and by
+//! `push`.
+
+use epitome_store::StoreNews;
+use epitome_types::{Event, Happened};
+
+use super::{Prompt, Session};
+
+impl Session {
+    /// Whether a session is elsewhere than it was when its request was read.
+    pub(super) fn has_moved(&self, name: &str) -> bool {
+        self.journal.lasts(&self.scope, name) != self.lasting
+    }
+
+    /// Adds to a prompt what there is to tell of the store. It is told once, by whoever comes first.
+    pub(super) fn tell_of_store(&self, prompt: &mut Prompt) {
+        let news = self.journal.news().into_iter().filter_map(|news| match news {
+            StoreNews::Lost(outage) => {
+                let remedy = outage.remedy.to_owned();
+                Some(Happened::StoreLost { cause: outage.cause, remedy })
+            }
+            StoreNews::Back => Some(Happened::StoreBack),
+            _ => None,
+        });
+        let (session, tokens) = (&prompt.session, prompt.tokens);
+        let events =
+            news.map(|what| Event { session: session.clone(), at: (self.clock)(), tokens, what });
+        prompt.events.extend(events.collect::<Vec<_>>());
+    }
+}
