@@ -57,6 +57,14 @@ struct Asked {
     kind: String,
 }
 
+/// A prompt that is answered.
+struct Taken {
+    /// The most tokens that are read of it.
+    limit: Option<u64>,
+    /// What of it is dropped as void.
+    dropped: Vec<String>,
+}
+
 /// Answers one request.
 pub(crate) async fn serve(
     state: Arc<State>,
@@ -162,52 +170,62 @@ async fn prompt(
         }
         _ => {}
     }
-    let dropped = match check(state, api, &asked) {
-        Ok(dropped) => dropped,
+    let taken = check(state, api, &asked)
+        .and_then(|dropped| Ok(Taken { limit: measured(state, api, script, &asked)?, dropped }));
+    Ok(match taken {
         Err(refusal) => {
             state.note(asked.number, |it| it.refused = Some(refusal.message.clone()));
-            return Ok(refuse(state, api, &asked, &refusal));
+            refuse(state, api, &asked, &refusal)
         }
-    };
+        Ok(taken) => {
+            let reply = reply(state, api, script, &asked, &taken);
+            state.note(asked.number, |it| (it.usage, it.dropped) = (reply.usage, taken.dropped));
+            answer(state, api, script, &asked, &reply)
+        }
+    })
+}
+
+/// Gives the limit of a request that is not too long, or is cut.
+fn measured(
+    state: &State,
+    api: Api,
+    script: &Script,
+    asked: &Asked,
+) -> Result<Option<u64>, Refusal> {
     let tokens = canon::whole(&asked.body).len() as u64 / 4;
     let room = asked.body["options"]["num_ctx"].as_u64().filter(|_| script.makes_room);
     let limit = room.or(script.limit);
-    if let Some(limit) = limit.filter(|limit| tokens > *limit) {
-        if api != Api::Ollama || asked.body["truncate"] == json!(false) {
-            let refusal = match &script.wording {
-                Some(wording) => Refusal::new(
-                    wording
-                        .replace("{limit}", &limit.to_string())
-                        .replace("{size}", &tokens.to_string()),
-                ),
-                None => api.too_long(tokens, limit),
-            };
-            state.note(asked.number, |it| {
-                (it.refused, it.too_long) = (Some(refusal.message.clone()), true);
-            });
-            return Ok(refuse(state, api, &asked, &refusal));
-        }
+    let Some(most) = limit.filter(|limit| tokens > *limit) else { return Ok(limit) };
+    if api == Api::Ollama && asked.body["truncate"] != json!(false) {
         state.note(asked.number, |it| it.cut_short = true);
+        return Ok(limit);
     }
-    let reply = {
-        let mut inner = state.lock();
-        let usage = match api {
-            Api::Anthropic => inner.cache.marked(&asked.body),
-            Api::Responses => inner.cache.unmarked(&asked.body, "input"),
-            Api::Chat | Api::Ollama => inner.cache.unmarked(&asked.body, "messages"),
-        };
-        // Of what it cut it reads no more, and reports no more.
-        let usage = limit.map_or(usage, |limit| usage.at_most(limit));
-        let mut reply =
-            reply::write(api, script, &asked.body, &asked.text, (asked.number, asked.place), usage);
-        if !dropped.is_empty() {
-            reply.transformed = rules::binding::report(api, &dropped);
-        }
-        reply::remember(api, &reply, &asked.body, &mut inner.memory);
-        reply
+    state.note(asked.number, |it| it.too_long = true);
+    Err(match &script.wording {
+        Some(wording) => Refusal::new(
+            wording.replace("{limit}", &most.to_string()).replace("{size}", &tokens.to_string()),
+        ),
+        None => api.too_long(tokens, most),
+    })
+}
+
+/// Writes the answer and remembers what must come back of it.
+fn reply(state: &State, api: Api, script: &Script, asked: &Asked, taken: &Taken) -> Reply {
+    let mut inner = state.lock();
+    let usage = match api {
+        Api::Anthropic => inner.cache.marked(&asked.body),
+        Api::Responses => inner.cache.unmarked(&asked.body, "input"),
+        Api::Chat | Api::Ollama => inner.cache.unmarked(&asked.body, "messages"),
     };
-    state.note(asked.number, |it| (it.usage, it.dropped) = (reply.usage, dropped));
-    Ok(answer(state, api, script, &asked, &reply))
+    // Of what it cut it reads no more, and reports no more.
+    let usage = taken.limit.map_or(usage, |limit| usage.at_most(limit));
+    let place = (asked.number, asked.place);
+    let mut reply = reply::write(api, script, &asked.body, &asked.text, place, usage);
+    if !taken.dropped.is_empty() {
+        reply.transformed = rules::binding::report(api, &taken.dropped);
+    }
+    reply::remember(api, &reply, &asked.body, &mut inner.memory);
+    reply
 }
 
 /// Gives what of the request is dropped where it is taken.

@@ -20,10 +20,36 @@ pub(crate) fn check(body: &Value, memory: &Memory) -> Result<(), Refusal> {
         _ => return Err(Refusal::new("Missing required parameter: 'input'.").at("input")),
     }
     let input = items(body, "input");
+    named(input)?;
     if body["previous_response_id"].is_null() {
         pairs(input)?;
     }
     reasoning(input, memory)
+}
+
+/// Items that are known by their id alone, or that the API writes itself, have one.
+fn named(input: &[Value]) -> Result<(), Refusal> {
+    const NAMED: [&str; 10] = [
+        "item_reference",
+        "web_search_call",
+        "file_search_call",
+        "computer_call",
+        "code_interpreter_call",
+        "image_generation_call",
+        "local_shell_call",
+        "mcp_call",
+        "mcp_list_tools",
+        "mcp_approval_request",
+    ];
+    let nameless =
+        |item: &&Value| NAMED.contains(&text(item, "type")) && text(item, "id").is_empty();
+    match input.iter().position(|item| nameless(&item)) {
+        None => Ok(()),
+        Some(at) => {
+            let place = format!("input[{at}].id");
+            Err(Refusal::new(format!("Missing required parameter: '{place}'.")).at(place))
+        }
+    }
 }
 
 fn pairs(input: &[Value]) -> Result<(), Refusal> {
@@ -139,6 +165,14 @@ mod tests {
         let chained =
             json!({"model": "m", "input": [output("a")], "previous_response_id": "resp_1"});
         assert_eq!(check(&chained, &Memory::default()), Ok(()));
+    }
+
+    #[test]
+    fn what_the_api_made_itself_has_its_id() {
+        let search = |id: &str| json!({"type": "web_search_call", "id": id, "status": "completed"});
+        input(&[said(), search("ws_1")], "");
+        input(&[said(), search("")], "Missing required parameter: 'input[1].id'.");
+        input(&[json!({"type": "item_reference"})], "'input[0].id'");
     }
 
     #[test]

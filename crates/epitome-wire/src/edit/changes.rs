@@ -2,13 +2,15 @@
 //!
 //! Invariant: after `settle`, every message either goes whole or keeps something besides
 //! reasoning, and of its reasoning all goes or none (hazard 7). An item of the Responses API whose
-//! reasoning went has no id: by that the provider would ask for it (hazard 5).
+//! reasoning went has no id: by that the provider would ask for it (hazard 5). One that needs its id
+//! goes as well.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Body, Edit, EntryId, PartId, Role};
 
+use super::seats;
 use crate::json::{self, Kind};
 use crate::site::{Home, TextSite};
 use crate::{Document, Format, WireError};
@@ -236,14 +238,36 @@ impl<'e> Changes<'e> {
         Ok(())
     }
 
-    /// Takes their ids from the items of a reply whose reasoning goes while they stay.
+    /// Takes their ids from the items of a reply whose reasoning goes while they stay. Those that
+    /// the provider does not take without one go too, with what answers them.
     fn settle_ids(&mut self, document: &Document<'_>) {
-        let entries = document.entries().iter().skip(document.lead());
-        let mut lost = false;
-        for (change, entry) in self.messages.iter_mut().zip(entries) {
+        let entries = || document.entries().iter().skip(document.lead());
+        let (mut lost, mut gone) = (false, BTreeSet::new());
+        for ((change, entry), site) in self.messages.iter_mut().zip(entries()).zip(document.sites())
+        {
             let thinks = entry.thoughts().next().is_some();
             lost = entry.role == Role::Assistant && (lost || thinks && change.removed);
-            change.anonymous = lost && !thinks && !change.removed;
+            if !lost || thinks || change.removed {
+                continue;
+            }
+            change.anonymous = seats::may_be_anonymous(document.text(), site);
+            change.removed = !change.anonymous;
+            if change.removed {
+                gone.extend(entry.parts.iter().filter_map(|part| match &part.body {
+                    Body::Call(call) => Some(&*call.id),
+                    Body::Opaque(opaque) => opaque.calls.as_deref(),
+                    _ => None,
+                }));
+            }
+        }
+        for (change, entry) in self.messages.iter_mut().zip(entries()) {
+            change.removed |= entry.parts.iter().any(|part| match &part.body {
+                Body::Result(result) => gone.contains(&*result.call),
+                Body::Opaque(opaque) => {
+                    opaque.answers.as_deref().is_some_and(|id| gone.contains(id))
+                }
+                _ => false,
+            });
         }
     }
 }

@@ -12,7 +12,7 @@ use epitome_types::{Body, Role};
 use super::changes::Changes;
 use super::order::Slot;
 use super::patch::{Item, Patch, list};
-use crate::json::{Cursor, Span};
+use crate::json::{self, Cursor, Span};
 use crate::site::Site;
 use crate::speaker::reminder;
 use crate::{Document, Format};
@@ -128,6 +128,17 @@ pub(super) fn by_user(text: &str, site: &Site, patches: &mut Vec<Patch>) {
         }
     });
     list(text, &site.members, items, patches);
+}
+
+/// Whether the provider takes an item without an id.
+pub(super) fn may_be_anonymous(text: &str, site: &Site) -> bool {
+    let Span { start, end } = site.members.span;
+    let item = text.get(start..end).and_then(|item| json::parse(item).ok());
+    let Some(item) = item.as_ref().and_then(|item| item.as_object()) else { return false };
+    match item.text("type") {
+        None => item.text("role").is_some(),
+        Some(kind) => matches!(&*kind, "message" | "function_call" | "custom_tool_call"),
+    }
 }
 
 /// The patches that take an item's id.

@@ -215,6 +215,24 @@ fn what_loses_its_reasoning_loses_the_id_that_asks_for_it() {
 }
 
 #[test]
+fn what_needs_its_id_goes_with_its_reasoning() {
+    let body = |items: &[&str]| format!(r#"{{"input":[{}]}}"#, items.join(","));
+    let asked = r#"{"role":"user","content":"x"}"#;
+    let reasoning = r#"{"type":"reasoning","id":"rs","summary":[]}"#;
+    let search = r#"{"type":"web_search_call","id":"ws","status":"completed"}"#;
+    let shell =
+        r#"{"type":"local_shell_call","id":"ls","call_id":"l","action":{},"status":"completed"}"#;
+    let printed = r#"{"type":"local_shell_call_output","id":"l","call_id":"l","output":"x"}"#;
+    let text = r#"{"type":"message","role":"assistant","content":[]}"#;
+    let came =
+        body(&[asked, reasoning, search, shell, text, printed, asked, search, reasoning, text]);
+    let document = Document::parse(came.as_bytes(), Format::Responses).unwrap();
+    let sent = document.edited(&[Edit::RemoveEntry(EntryId(1))]).unwrap();
+    let expected = body(&[asked, text, asked, search, reasoning, text]);
+    assert_eq!(String::from_utf8(sent).unwrap(), expected);
+}
+
+#[test]
 fn calls_beside_the_content_go_one_by_one_or_with_their_key() {
     let call = |id: u32| format!(r#"{{"id":"{id}","function":{{"name":"t","arguments":"{{}}"}}}}"#);
     let reply = |content: &str, calls: &[u32]| {
