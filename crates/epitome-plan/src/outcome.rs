@@ -4,8 +4,8 @@
 //! view is in its departure. Made by `Run`, read by the host.
 
 use epitome_kernel::types::{
-    Breakdown, Budget, CheckpointReport, EntryId, Happened, How, Level, OffloadReport, Op,
-    OpReport, Passage, Plan,
+    Breakdown, Budget, CheckpointReport, Entry, EntryId, Happened, How, Level, OffloadReport, Op,
+    OpReport, PartId, Passage, Plan,
 };
 use epitome_kernel::{Departure, PlanError, Sizes, Thread, View};
 
@@ -113,57 +113,20 @@ impl<'t> Made<'_, 't> {
     }
 }
 
+/// Why notes of a client leave that are stale.
+const STALE: &str = "what a newer note states anew";
+
+/// What an op did, before it is said whose it is.
+struct Effect {
+    name: &'static str,
+    entries: Vec<EntryId>,
+    /// Tokens before and after.
+    tokens: [u64; 2],
+    reason: &'static str,
+}
+
 fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
-    let (name, entries, before, after, reason) = match op {
-        Op::Replace { part, with, how } => {
-            let name = match how {
-                How::Digest => "digest",
-                How::Offload => "offload",
-                How::Mask => "mask",
-                How::TruncateInput => "truncate_input",
-                How::Cut => "cut",
-            };
-            let after = tokens.rewritten(thread, *part, with);
-            let reason = match how {
-                How::TruncateInput => "what it wrote is on disk",
-                _ => "too large for the recent part",
-            };
-            (name, vec![part.entry], tokens.part(*part), after, reason)
-        }
-        Op::Drop { entries } => {
-            let before = tokens.sum(entries.iter().copied());
-            ("drop", entries.clone(), before, 0, "no room for a summary")
-        }
-        Op::Strip { parts } => {
-            let gone = parts.iter().flat_map(|&part| thread.with_inner(part));
-            let before = gone.map(|part| tokens.part(part)).sum();
-            let mut entries: Vec<_> = parts.iter().map(|part| part.entry).collect();
-            entries.dedup();
-            ("strip", entries, before, 0, "tool calls and results, without what was said")
-        }
-        Op::Unbind { replies } => {
-            let entries: Vec<_> = replies.iter().map(|reply| reply.entry).collect();
-            let known = replies.iter().filter_map(|reply| thread.entry(reply.entry));
-            let before = known.flat_map(|entry| entry.thoughts()).map(|part| tokens.part(part));
-            let reason = "reasoning that is bound to the prompt before the change";
-            ("unbind", entries, before.sum(), 0, reason)
-        }
-        Op::State { text, .. } => {
-            ("state", Vec::new(), 0, tokens.gauge().message(text), "the state of the work")
-        }
-        Op::Insert { text, .. } => {
-            ("insert", Vec::new(), 0, tokens.gauge().message(text), "a note")
-        }
-        Op::Summarize(checkpoint) => {
-            let before = tokens.sum(checkpoint.covers.iter().copied());
-            let after = tokens.gauge().message(&checkpoint.text);
-            let reason = match checkpoint.level {
-                Level::Merged => "too large to be cut",
-                _ => "older than the recent part",
-            };
-            ("summarize", checkpoint.covers.clone(), before, after, reason)
-        }
-    };
+    let Effect { name, entries, tokens: [before, after], reason } = effect(op, thread, tokens);
     OpReport {
         op: name,
         entries: entries.iter().map(ToString::to_string).collect(),
@@ -177,6 +140,79 @@ fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOption
             Op::Summarize(checkpoint) => checkpoint.model.clone(),
             _ => None,
         },
+    }
+}
+
+fn effect(op: &Op, thread: &Thread, tokens: &Sizes<'_>) -> Effect {
+    let (entries, tokens, reason) = match op {
+        Op::Replace { part, with, how } => {
+            let reason = match how {
+                How::TruncateInput => "what it wrote is on disk",
+                _ => "too large for the recent part",
+            };
+            let sizes = [tokens.part(*part), tokens.rewritten(thread, *part, with)];
+            (vec![part.entry], sizes, reason)
+        }
+        Op::Drop { entries } => {
+            let before = tokens.sum(entries.iter().copied());
+            let mut parts = entries.iter().filter_map(|id| thread.entry(*id)).flat_map(ids);
+            let reason = match parts.all(|part| thread.is_stale(part)) {
+                true => STALE,
+                false => "no room for a summary",
+            };
+            (entries.clone(), [before, 0], reason)
+        }
+        Op::Strip { parts } => {
+            let gone = parts.iter().flat_map(|&part| thread.with_inner(part));
+            let before = gone.map(|part| tokens.part(part)).sum();
+            let mut entries: Vec<_> = parts.iter().map(|part| part.entry).collect();
+            entries.dedup();
+            let reason = match parts.iter().all(|part| thread.is_stale(*part)) {
+                true => STALE,
+                false => "tool calls and results, without what was said",
+            };
+            (entries, [before, 0], reason)
+        }
+        Op::Unbind { replies } => {
+            let known = replies.iter().filter_map(|reply| thread.entry(reply.entry));
+            let before = known.flat_map(|entry| entry.thoughts()).map(|part| tokens.part(part));
+            let entries = replies.iter().map(|reply| reply.entry).collect();
+            (entries, [before.sum(), 0], "reasoning that is bound to the prompt before the change")
+        }
+        Op::State { text, .. } => {
+            (Vec::new(), [0, tokens.gauge().message(text)], "the state of the work")
+        }
+        Op::Insert { text, .. } => (Vec::new(), [0, tokens.gauge().message(text)], "a note"),
+        Op::Summarize(checkpoint) => {
+            let before = tokens.sum(checkpoint.covers.iter().copied());
+            let reason = match checkpoint.level {
+                Level::Merged => "too large to be cut",
+                _ => "older than the recent part",
+            };
+            let sizes = [before, tokens.gauge().message(&checkpoint.text)];
+            (checkpoint.covers.clone(), sizes, reason)
+        }
+    };
+    Effect { name: name(op), entries, tokens, reason }
+}
+
+fn ids(entry: &Entry) -> impl Iterator<Item = PartId> {
+    (0..entry.parts.len() as u32).map(|part| PartId { entry: entry.id, part })
+}
+
+fn name(op: &Op) -> &'static str {
+    match op {
+        Op::Replace { how: How::Digest, .. } => "digest",
+        Op::Replace { how: How::Offload, .. } => "offload",
+        Op::Replace { how: How::Mask, .. } => "mask",
+        Op::Replace { how: How::TruncateInput, .. } => "truncate_input",
+        Op::Replace { how: How::Cut, .. } => "cut",
+        Op::Drop { .. } => "drop",
+        Op::Strip { .. } => "strip",
+        Op::Unbind { .. } => "unbind",
+        Op::State { .. } => "state",
+        Op::Insert { .. } => "insert",
+        Op::Summarize(_) => "summarize",
     }
 }
 

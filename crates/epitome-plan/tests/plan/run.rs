@@ -75,6 +75,9 @@ fn notes_that_are_stated_anew_leave_before_any_talk_does() {
     assert_sound(&thread, &done.view);
     assert_recorded(&thread, &done);
     assert_eq!(done.view.checkpoints(), 0, "{:?}", done.plan);
+    let reasons: Vec<_> = done.ops.iter().map(|op| (op.op, &*op.reason)).collect();
+    let why = "what a newer note states anew";
+    assert_eq!(reasons, [("drop", why), ("strip", why)]);
     // What was stated last stands where it was stated, beside what the person said there.
     let last = format!("question 5\n{}", lines(20).trim_end());
     let turns = (0..5).flat_map(|at| [format!("question {at}"), format!("answer {at}")]);
