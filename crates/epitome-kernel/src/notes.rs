@@ -5,7 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Entry, EntryId, Part, PartId, Role};
+use epitome_types::{Entry, EntryId, Part, PartId, Role, Stays};
+
+/// The most notes that stay because they are recent.
+const MOST_RECENT: usize = 8;
+
+/// The most that these take together, in bytes: an eighth of the smallest window that agents have.
+const MOST_RECENT_BYTES: usize = 4096;
 
 /// What stands before the entries of a thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +38,7 @@ pub enum SystemBlock {
 /// The notes of clients in a conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
-    /// The newest of each subject, where it stays.
+    /// The newest of each subject that stays.
     pub(crate) kept: BTreeSet<PartId>,
     /// Those that a newer one takes the place of.
     pub(crate) stale: BTreeSet<PartId>,
@@ -49,7 +55,8 @@ impl Notes {
     /// `block` says how much of the system prompt stands before these entries.
     pub(crate) fn of(entries: &[Entry], block: SystemBlock) -> Self {
         let mut notes = Self { block, ..Self::default() };
-        let mut newest: BTreeMap<&str, PartId> = BTreeMap::new();
+        let mut newest: BTreeMap<&str, Newest> = BTreeMap::new();
+        let mut recent = Vec::new();
         for entry in entries {
             let is_system = entry.role == Role::System;
             notes.block = notes.block.then(is_system);
@@ -63,17 +70,52 @@ impl Notes {
             for (part, found) in (0..).zip(&entry.parts) {
                 let Some(note) = &found.note else { continue };
                 let id = PartId { entry: entry.id, part };
-                if let Some(older) = newest.insert(&note.subject, id) {
+                for older in newest.entry(&note.subject).or_default().then(id, note.stays) {
                     notes.kept.remove(&older);
                     notes.stale.insert(older);
                 }
-                if note.stays {
+                if note.stays != Stays::Nothing {
                     notes.kept.insert(id);
+                }
+                if note.stays == Stays::Recent {
+                    recent.push((id, found.text().map_or(0, str::len)));
                 }
             }
         }
         notes.subjects = newest.into_keys().map(str::to_owned).collect();
+        notes.let_go(&recent);
         notes
+    }
+
+    /// Lets those notes go as talk does that are no longer recent. A note that is let go never stays
+    /// again when more are said.
+    fn let_go(&mut self, recent: &[(PartId, usize)]) {
+        let (mut count, mut bytes) = (0, 0);
+        for (id, len) in recent.iter().rev().filter(|(id, _)| !self.stale.contains(id)) {
+            count += 1;
+            bytes += len;
+            if count > MOST_RECENT || bytes > MOST_RECENT_BYTES {
+                self.kept.remove(id);
+            }
+        }
+    }
+}
+
+/// The newest notes about one subject.
+#[derive(Default)]
+struct Newest {
+    stays: Option<PartId>,
+    passes: Option<PartId>,
+}
+
+impl Newest {
+    /// Another note about it; gives those that it takes the place of.
+    fn then(&mut self, id: PartId, stays: Stays) -> impl Iterator<Item = PartId> + use<> {
+        let older = match stays {
+            Stays::Nothing => [None, self.passes.replace(id)],
+            Stays::Newest | Stays::Recent => [self.stays.replace(id), self.passes.take()],
+        };
+        older.into_iter().flatten()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::thread::{Exchange, Thread};
 /// What an exchange loses when its talk stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stripped {
-    /// Calls and results of messages that stay, in order.
+    /// Parts of messages that stay, in order: calls and results, or notes that are stale.
     pub parts: Vec<PartId>,
     /// Messages that leave whole, in order: they say nothing else.
     pub entries: Vec<EntryId>,
@@ -57,8 +57,8 @@ impl Thread {
     /// the conversation begins with the same one; two messages of the assistant do not meet.
     pub fn restated(&self, before: usize) -> Stripped {
         let mut gone = Gone::default();
-        let talk = |place: &usize| self.entries()[*place].role != Role::System;
-        let opening = (0..self.entries().len()).find(talk);
+        let mut talk = Talk::of(self.entries());
+        let opening = talk.next.first().copied().flatten();
         let stale: Vec<_> = self.stale().filter(|part| part.entry.index() < before).collect();
         for parts in stale.chunk_by(|one, next| one.entry == next.entry) {
             let Some(entry) = self.entry(parts[0].entry) else { continue };
@@ -69,12 +69,7 @@ impl Thread {
                 _ if held => {}
                 Rest::Talk => gone.parts.extend(parts),
                 Rest::Nothing if alone && pin.is_none() && Some(place) != opening => {
-                    let is_model = |place: usize| self.entries()[place].role == Role::Assistant;
-                    let stays = |place: &usize| talk(place) && !gone.has(id(*place));
-                    let last = (0..place).rev().find(stays);
-                    let next = (place + 1..self.entries().len()).find(talk);
-                    let meet = last.is_some_and(is_model) && next.is_some_and(is_model);
-                    if entry.role != Role::User || !meet {
+                    if entry.role != Role::User || !talk.meets(place, &gone) {
                         gone.entries.insert(entry.id);
                     }
                 }
@@ -82,6 +77,40 @@ impl Thread {
             }
         }
         gone.into()
+    }
+}
+
+/// The messages of a conversation that are no system's, walked through once from the beginning.
+struct Talk<'e> {
+    entries: &'e [Entry],
+    /// The first of them at each place or behind it.
+    next: Vec<Option<usize>>,
+    walked: usize,
+    /// The last of them that stays of those walked through.
+    last: Option<usize>,
+}
+
+impl<'e> Talk<'e> {
+    fn of(entries: &'e [Entry]) -> Self {
+        let mut next = vec![None; entries.len() + 1];
+        for (place, entry) in entries.iter().enumerate().rev() {
+            next[place] = if entry.role == Role::System { next[place + 1] } else { Some(place) };
+        }
+        Self { entries, next, walked: 0, last: None }
+    }
+
+    /// Whether two messages of the assistant stand next to each other where the one between them
+    /// leaves. Places come in their order; what left before them is known.
+    fn meets(&mut self, place: usize, gone: &Gone) -> bool {
+        for at in self.walked..place {
+            if self.entries[at].role != Role::System && !gone.has(id(at)) {
+                self.last = Some(at);
+            }
+        }
+        self.walked = place;
+        let next = self.next.get(place + 1).copied().flatten();
+        let is_model = |place: usize| self.entries[place].role == Role::Assistant;
+        self.last.is_some_and(is_model) && next.is_some_and(is_model)
     }
 }
 

@@ -18,7 +18,7 @@ pub struct View<'t> {
     pub(crate) thread: &'t Thread,
     pub(crate) kept: Vec<bool>,
     pub(crate) rewrites: BTreeMap<PartId, String>,
-    /// Calls and results that left entries which stay.
+    /// Parts that left entries which stay: calls and results, stale notes, reasoning.
     pub(crate) stripped: BTreeSet<PartId>,
     /// Ordered by place.
     pub(crate) inserts: Vec<Inserted>,

@@ -14,7 +14,7 @@
 //! ```
 
 use epitome_kernel::types::{
-    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, StateNote,
+    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, StateNote, Stays,
     ToolResult,
 };
 
@@ -64,7 +64,16 @@ impl Chat {
     fn about(mut self, subject: &str) -> Self {
         let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
         if let Some(part) = last {
-            part.note = Some(StateNote { subject: subject.to_owned(), stays: true });
+            part.note = Some(StateNote { subject: subject.to_owned(), stays: Stays::Newest });
+        }
+        self
+    }
+
+    /// What stays of the note that was said last.
+    pub fn staying(mut self, stays: Stays) -> Self {
+        let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
+        if let Some(note) = last.and_then(|part| part.note.as_mut()) {
+            note.stays = stays;
         }
         self
     }

@@ -67,10 +67,23 @@ pub struct Part {
 /// What a text of a client states: the contents of files, the environment, a list of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateNote {
-    /// What it is about. Of two notes with one subject the newer one counts.
+    /// What it is about. Of two notes with one subject the newer one counts; but one that need not
+    /// stay points to what does, and takes the place of no note that stays.
     pub subject: String,
-    /// Whether the newest of them stays whole. Where it need not, it leaves as talk does.
-    pub stays: bool,
+    /// Whether the newest of them stays whole.
+    pub stays: Stays,
+}
+
+/// What stays of the notes about one subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// The newest, whole.
+    Newest,
+    /// The newest, while it is among the last few notes of this kind: nobody knows what it is worth,
+    /// so it leaves as talk does behind them.
+    Recent,
+    /// Nothing: it leaves as talk does.
+    Nothing,
 }
 
 /// What a part is.

@@ -23,7 +23,9 @@ mod usage;
 pub use act::{Act, Acted, By, GoalAct, GoalChange};
 pub use budget::{Budget, Unit};
 pub use checkpoint::{Checkpoint, Level, Stand};
-pub use entry::{Body, Call, Entry, Image, Opaque, Part, Role, Speaker, StateNote, ToolResult};
+pub use entry::{
+    Body, Call, Entry, Image, Opaque, Part, Role, Speaker, StateNote, Stays, ToolResult,
+};
 pub use event::{Classed, Event, Happened, Skip, Stage};
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,

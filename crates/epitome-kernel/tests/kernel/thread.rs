@@ -1,6 +1,6 @@
 //! Exchanges, pins and what may be rewritten.
 
-use epitome_kernel::types::{Body, Entry, EntryId, PartId, Role};
+use epitome_kernel::types::{Body, Entry, EntryId, PartId, Role, Stays};
 use epitome_kernel::{Frozen, Pin, Thread};
 use epitome_testkit::{Chat, chat, conversation};
 use proptest::prelude::*;
@@ -170,6 +170,41 @@ fn behind_the_first_block_the_system_only_notes() {
             Some(Pin::Typed),
         ],
     );
+}
+
+#[test]
+fn what_points_to_a_note_takes_the_place_of_none_that_stays() {
+    let talk = chat().system("s").user("u").states(Role::System, "mode", "all rules");
+    let points = |talk: Chat| talk.states(Role::System, "mode", "still").staying(Stays::Nothing);
+    let talk = points(points(talk.assistant("a").user("v")).assistant("b").user("w"));
+    let found = thread(talk.clone());
+    assert_eq!(found.pinned(EntryId(2)), Some(Pin::State));
+    let stale = |thread: &Thread| thread.stale().map(|part| part.entry.0).collect::<Vec<_>>();
+    assert_eq!(stale(&found), [5]);
+    assert_eq!(found.pinned(EntryId(8)), None);
+    let found = thread(talk.assistant("c").states(Role::System, "mode", "none"));
+    assert_eq!(stale(&found), [2, 5, 8]);
+}
+
+#[test]
+fn of_notes_that_nobody_knows_the_last_few_stay() {
+    let mut talk = chat().system("s").user("u");
+    for turn in 0..12 {
+        let subject = format!("note {turn}");
+        talk = talk.states(Role::System, &subject, "Ticket 4711.").staying(Stays::Recent);
+        talk = talk.assistant("a").user("u");
+    }
+    let pinned = |thread: &Thread, entries: std::ops::RangeInclusive<u32>| {
+        let pinned = entries.step_by(3).filter(|at| thread.pinned(EntryId(*at)).is_some());
+        pinned.collect::<Vec<_>>()
+    };
+    let found = thread(talk.clone());
+    assert_eq!(pinned(&found, 2..=35), [14, 17, 20, 23, 26, 29, 32, 35]);
+    assert_eq!(found.stale().next(), None);
+    // They take a bounded room, and one that is said again is the newest.
+    let long = "x".repeat(4036);
+    let talk = talk.states(Role::System, "note 11", &long).staying(Stays::Recent).user("v");
+    assert_eq!(pinned(&thread(talk), 2..=38), [20, 23, 26, 29, 32, 38]);
 }
 
 #[test]

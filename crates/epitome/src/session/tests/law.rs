@@ -135,8 +135,13 @@ impl Client {
                 self.say("user", &format!("<system-reminder>\n{text}\n</system-reminder>"));
             }
             Act::State(system, subject, text) => {
-                let opening =
-                    ["Your todo list has changed.", "Plan mode is active", "Token usage:"];
+                let opening = [
+                    "Your todo list has changed.",
+                    "Plan mode is active",
+                    "Token usage:",
+                    "Plan mode still active",
+                    "Nobody knows this wording:",
+                ];
                 let note = format!("{} {text}", opening[*subject]);
                 self.say("assistant", "So it is.");
                 if *system {
@@ -217,7 +222,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => words(1..9).prop_map(Act::Look),
         2 => words(1..60).prop_map(Act::Think),
         2 => words(1..30).prop_map(Act::Note),
-        2 => (any::<bool>(), 0..3usize, words(1..30))
+        2 => (any::<bool>(), 0..5usize, words(1..30))
             .prop_map(|(system, subject, text)| Act::State(system, subject, text)),
         1 => Just(Act::Again),
         1 => (place(), words(1..9)).prop_map(|(at, text)| Act::Edit(at, text)),
