@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use epitome_kernel::types::{Body, Entry, Part, Speaker};
+use epitome_kernel::types::{Body, Entry, Part, Speaker, Stays};
 
 use crate::rows::{self, Row};
 use crate::split;
@@ -45,7 +45,7 @@ pub(crate) fn units(entries: &[&Entry]) -> Vec<Unit> {
     let mut out = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         for part in &entry.parts {
-            let stated = part.note.as_ref().is_some_and(|note| note.stays);
+            let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
             cut(part, &mut |kind, row| {
                 if row.text.chars().any(char::is_alphanumeric) {
                     let Row { text, fields } = row;
