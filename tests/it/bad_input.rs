@@ -285,3 +285,20 @@ fn a_long_line_on_a_pipe_is_read_no_further_than_allowed() {
     let refused = refused(&place, ran, &[]);
     assert!(refused.starts_with("3 epitome: error: standard input: is larger than 1048576 bytes"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_text_is_a_name_all_the_same() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let place = place();
+    let name = OsStr::from_bytes(b"caf\xe9.json");
+    std::fs::rename(place.path("good.json"), place.path("").join(name)).unwrap();
+    let args = ["compress", "--ratio", "4"].map(OsStr::new);
+    let ran = place.run(args.into_iter().chain([name]));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let words = ["session", "show"].map(OsStr::new);
+    let ran = place.run(words.into_iter().chain([name]));
+    assert_eq!((ran.code, ran.err.lines().count()), (2, 1), "{}", ran.err);
+}

@@ -3,10 +3,13 @@
 //! Invariant: help and version are data and go to standard output; everything else that is wrong
 //! with the arguments is one line and exit code 2. Called by `main`.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::fault::Fault;
+use crate::spoken::Verbosity;
 use crate::{
     ab, chat, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy,
     recall, replay, run, scan, serve, session, snapshot, status, text, trust,
@@ -49,21 +52,29 @@ pub(crate) enum Verb {
     Completions(completions::Args),
 }
 
-/// The verb that the arguments name; `None` where they asked for help and got it.
+/// What the arguments come to.
+pub(crate) struct Parsed {
+    /// The verb; `None` where they asked for help and got it.
+    pub(crate) verb: Option<Verb>,
+    /// How much policies say meanwhile.
+    pub(crate) verbosity: Verbosity,
+}
+
+/// What the arguments of this process come to.
 ///
 /// # Errors
 ///
 /// When they make no sense; the line says why, and what was meant if that is clear.
-pub(crate) fn parse() -> Result<Option<Verb>, Fault> {
-    let error = match Cli::try_parse() {
-        Ok(cli) => return Ok(Some(cli.verb)),
+pub(crate) fn parse() -> Result<Parsed, Fault> {
+    let error = match parsed(std::env::args_os()) {
+        Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let help = error.render();
             files::to_stdout(|out| write!(out, "{}", help.ansi()))?;
-            Ok(None)
+            Ok(Parsed { verb: None, verbosity: Verbosity::Usual })
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let road = road(&error.render().to_string());
@@ -71,6 +82,14 @@ pub(crate) fn parse() -> Result<Option<Verb>, Fault> {
         }
         _ => Err(Fault::usage(one_line(&error.render().to_string()))),
     }
+}
+
+fn parsed(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    let verbosity = Verbosity::of(&matches);
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok(Parsed { verb: Some(cli.verb), verbosity })
 }
 
 /// The command that help is about: `epitome session`.
@@ -93,9 +112,25 @@ fn one_line(rendered: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
+
+    /// How much policies say with these arguments.
+    #[track_caller]
+    fn check_verbosity(line: &str, expected: Verbosity) {
+        let args = line.split(' ').map(OsString::from);
+        let found = parsed(args).map_err(|error| error.to_string()).unwrap().verbosity;
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn a_value_is_no_flag() {
+        check_verbosity("epitome recall x", Verbosity::Usual);
+        check_verbosity("epitome recall -q x", Verbosity::Quiet);
+        check_verbosity("epitome recall --verbose x", Verbosity::Verbose);
+        check_verbosity("epitome session list -q", Verbosity::Quiet);
+        check_verbosity("epitome recall -requeued", Verbosity::Usual);
+        check_verbosity("epitome recall -- -q", Verbosity::Usual);
+    }
 
     #[test]
     fn the_arguments_are_declared_soundly() {

@@ -55,13 +55,13 @@ use args::Verb;
 
 fn main() -> ExitCode {
     let mut code = ExitCode::SUCCESS;
-    let verb = args::parse().inspect(|verb| {
+    let parsed = args::parse().inspect(|parsed| {
         // Those log in their own way.
-        if !matches!(verb, Some(Verb::Run(_) | Verb::Serve(_))) {
-            spoken::begin();
+        if !matches!(parsed.verb, Some(Verb::Run(_) | Verb::Serve(_))) {
+            spoken::begin(parsed.verbosity);
         }
     });
-    let done = verb.and_then(|verb| match verb {
+    let done = parsed.and_then(|parsed| match parsed.verb {
         Some(Verb::Run(args)) => run::run(&args).map(|ended| code = ended.into()),
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Mcp(args)) => mcp::run(&args),

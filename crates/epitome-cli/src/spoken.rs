@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
+use clap::ArgMatches;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Subscriber};
@@ -18,19 +19,39 @@ use crate::text::plain;
 /// What policies in Lua say.
 const TARGET: &str = "policy";
 
-/// Has lines of policies stand on standard error.
-pub(crate) fn begin() {
-    let flags: Vec<_> = std::env::args().skip(1).take_while(|word| word != "--").collect();
-    let has = |long: &str, short: char| {
-        let is_short = |word: &String| {
-            word.starts_with('-') && !word.starts_with("--") && word.contains(short)
+/// How much policies say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Nothing but errors.
+    Quiet,
+    /// What they say to whoever uses them.
+    Usual,
+    /// All of it.
+    Verbose,
+}
+
+impl Verbosity {
+    /// As the flags of the verb say that was parsed; a verb without such flags says nothing of it.
+    pub(crate) fn of(parsed: &ArgMatches) -> Self {
+        let verb = std::iter::successors(Some(parsed), |at| Some(at.subcommand()?.1)).last();
+        let is_set = |flag| {
+            let value = verb.and_then(|verb| verb.try_get_one::<bool>(flag).ok().flatten());
+            value.is_some_and(|set| *set)
         };
-        flags.iter().any(|word| word == long || is_short(word))
-    };
-    let level = match (has("--quiet", 'q'), has("--verbose", 'v')) {
-        (true, _) => LevelFilter::ERROR,
-        (false, true) => LevelFilter::TRACE,
-        (false, false) => LevelFilter::INFO,
+        match (is_set("quiet"), is_set("verbose")) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Verbose,
+            (false, false) => Self::Usual,
+        }
+    }
+}
+
+/// Has lines of policies stand on standard error.
+pub(crate) fn begin(verbosity: Verbosity) {
+    let level = match verbosity {
+        Verbosity::Quiet => LevelFilter::ERROR,
+        Verbosity::Usual => LevelFilter::INFO,
+        Verbosity::Verbose => LevelFilter::TRACE,
     };
     let only = Targets::new().with_target(TARGET, level);
     drop(tracing_subscriber::registry().with(only).with(Lines).try_init());
