@@ -1,7 +1,8 @@
 //! The server: one for each client over standard streams, one for each request over HTTP.
 //!
 //! Invariant: a call finds its session by the name that it gives, else by what the client says of
-//! the call, else by what the host knows of the client; else it is the session used last.
+//! the call, else by what the host knows of the client; else it is the session used last. One that is
+//! known and not found is an error, and never another one.
 
 use std::sync::Arc;
 
@@ -48,9 +49,7 @@ impl Server {
                 None
             }
         });
-        // A session that was renamed or deleted since is none.
-        let heard = || self.heard.clone().filter(|name| self.levers.session(Some(name)).is_ok());
-        of_call.or_else(heard)
+        of_call.or_else(|| self.heard.clone())
     }
 
     fn called(&self, request: CallToolRequestParams, call: Option<&str>) -> CallToolResult {

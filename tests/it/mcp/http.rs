@@ -172,3 +172,66 @@ fn many_clients_at_once_and_some_that_leave() {
     let goals = answered(&serving, &call(1, "goal", &json!({})));
     assert_eq!(result(&goals)["decisions"].as_array().unwrap().len(), 8 * 4);
 }
+
+#[test]
+fn a_conversation_of_before_there_were_projects_keeps_its_levers() {
+    // Served for no folder, `old` belongs to no project, and stays there once its folder is named.
+    let mut serving = Serving::start(Script::default(), &[]);
+    let asked = |text: &str| json!({"role": "user", "content": text});
+    let body = |messages: Vec<Value>| {
+        json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages}).to_string()
+    };
+    let send = |serving: &Serving, messages: Vec<Value>| {
+        let ask = Ask::post("/v1/messages", body(messages));
+        let answer = serving.send(ask.header("x-claude-code-session-id", "old"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        json!({"role": "assistant", "content": answer.json()["content"]})
+    };
+    let answer = send(&serving, vec![asked("Mend the parser.")]);
+    let old = session(&serving);
+    serving.kill();
+    serving.go_on_with(&["--workspace", "."]);
+    say(&serving, "new", "Mend the printer.");
+    let new = session(&serving);
+    assert_ne!(old, new);
+    send(&serving, vec![asked("Mend the parser."), answer, asked("Go on.")]);
+    assert_eq!(session(&serving), old);
+    answered(&serving, &call(5, "goal", &json!({"action": "set", "text": "It parses."})));
+    let goals = |name: &str| {
+        let of = json!({"session": name});
+        result(&answered(&serving, &call(6, "goal", &of)))["goals"].as_array().unwrap().len()
+    };
+    assert_eq!((goals(&old), goals(&new)), (1, 0));
+}
+
+#[test]
+fn what_was_heard_and_is_gone_is_no_other_conversation() {
+    let serving = Serving::start(Script::default(), &[]);
+    say(&serving, "first", "Mend the parser.");
+    let first = session(&serving);
+    say(&serving, "second", "Mend the printer.");
+    let second = session(&serving);
+    let gone = ["session", "delete", "--forever", &second, "--store", "s.db"];
+    assert_eq!(serving.place.run(gone).code, 0);
+    let set = call(5, "goal", &json!({"action": "set", "text": "It prints."}));
+    let set = answered(&serving, &set);
+    assert!(refused(&set).contains(&format!("no session `{second}`")), "{set}");
+    let goals = answered(&serving, &call(6, "goal", &json!({"session": first})));
+    assert_eq!(result(&goals)["goals"], json!([]));
+}
+
+#[test]
+fn an_agent_in_a_folder_finds_what_was_served_for_none() {
+    let serving = Serving::start(Script::default(), &[]);
+    say(&serving, "work", "Mend the parser.");
+    let heard = session(&serving);
+    let mut client = super::pipes::Client::start(&serving.place);
+    let status = client.call("context_status", json!({}));
+    assert_eq!(result(&status)["session"], heard);
+    let set = client.call("goal", json!({"action": "set", "text": "It parses."}));
+    assert_eq!(result(&set)["session"], heard);
+    let pinned = client.call("pin", json!({"entries": ["e0"]}));
+    assert_eq!(result(&pinned)["session"], heard);
+    let ledger = client.read(&format!("epitome://ledger/{heard}"));
+    assert!(ledger["result"].is_object(), "{ledger}");
+}

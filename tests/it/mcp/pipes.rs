@@ -9,7 +9,7 @@ use super::{TOOLS, augments, call, hello, refused, request, result};
 use crate::program::Place;
 
 /// A client with its server.
-struct Client {
+pub(super) struct Client {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
@@ -17,7 +17,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(place: &Place) -> Self {
+    pub(super) fn start(place: &Place) -> Self {
         let mut client = Self::silent(place);
         let answer = client.ask(hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "epitome", "{answer}");
@@ -53,12 +53,12 @@ impl Client {
     }
 
     #[track_caller]
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask(|id| call(id, tool, &arguments))
     }
 
     #[track_caller]
-    fn read(&mut self, uri: &str) -> Value {
+    pub(super) fn read(&mut self, uri: &str) -> Value {
         self.ask(|id| request(id, "resources/read", &json!({"uri": uri})))
     }
 

@@ -14,6 +14,9 @@ use crate::program::Place;
 /// The key that every test sends; it must be found nowhere but at the upstream.
 pub(crate) const KEY: &str = "sk-ant-very-secret-0123456789";
 
+/// The flags that name where requests go.
+const UPSTREAMS: [&str; 3] = ["--anthropic-upstream", "--openai-upstream", "--ollama-upstream"];
+
 /// A provider, and the proxy before it.
 pub(crate) struct Serving {
     pub(crate) place: Place,
@@ -21,6 +24,8 @@ pub(crate) struct Serving {
     args: Vec<String>,
     /// Whether the proxy runs as a user to whom files may be forbidden; nothing is to root.
     pub(crate) is_guest: bool,
+    /// The flags for an upstream that lead to the provider unless they are among the arguments.
+    usual: &'static [&'static str],
     proxy: Option<Proxy>,
 }
 
@@ -37,21 +42,43 @@ impl Serving {
     pub(crate) fn start(script: Script, args: &[&str]) -> Self {
         let upstream = Upstream::start(script).unwrap();
         let args = args.iter().map(ToString::to_string).collect();
+        Self::of(upstream, args, &UPSTREAMS)
+    }
+
+    /// Starts a proxy that is told of no upstream but in `args`.
+    pub(crate) fn start_as_told(args: &[&str]) -> Self {
+        let upstream = Upstream::start(Script::default()).unwrap();
+        let args = args.iter().map(ToString::to_string).collect();
+        Self::of(upstream, args, &[])
+    }
+
+    fn of(upstream: Upstream, args: Vec<String>, usual: &'static [&'static str]) -> Self {
         let place = Place::new();
-        let mut serving = Self { place, upstream, args, is_guest: false, proxy: None };
+        let mut serving = Self { place, upstream, args, usual, is_guest: false, proxy: None };
         serving.go_on();
         serving
     }
 
     /// Starts the proxy again, on what it left in its store.
     pub(crate) fn go_on(&mut self) {
+        self.proxy = Some(self.started());
+    }
+
+    /// The figures of another proxy that begins on the same store, as this one has kept them.
+    pub(crate) fn kept(&self) -> Value {
+        let other = self.started();
+        let ask = Ask::new("GET", "/status").header("accept", "application/json");
+        ask.send(other.address).unwrap().json()
+    }
+
+    fn started(&self) -> Proxy {
         let url = self.upstream.url();
         let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
         if !self.args.iter().any(|arg| arg == "--store") {
             args.extend(["--store", "s.db"]);
         }
-        for flag in ["--anthropic-upstream", "--openai-upstream", "--ollama-upstream"] {
-            if !self.args.iter().any(|arg| arg == flag) {
+        for flag in self.usual {
+            if !self.args.iter().any(|arg| arg == *flag) {
                 args.extend([flag, url.as_str()]);
             }
         }
@@ -60,7 +87,13 @@ impl Serving {
         if self.is_guest {
             as_guest(&mut command);
         }
-        self.proxy = Some(Proxy::start(command));
+        Proxy::start(command)
+    }
+
+    /// The same with these arguments besides, from now on.
+    pub(crate) fn go_on_with(&mut self, args: &[&str]) {
+        self.args.extend(args.iter().map(ToString::to_string));
+        self.go_on();
     }
 
     /// Kills the proxy, as a crash would.

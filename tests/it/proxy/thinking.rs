@@ -5,6 +5,7 @@ use epitome_upstream::{Record, Script, Turn};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Api, calls};
+use super::faults::eventually;
 use super::http::Ask;
 use super::serving::Serving;
 
@@ -180,8 +181,8 @@ fn what_a_provider_leaves_out_is_counted() {
         agent.round(&serving);
         assert_eq!(serving.last().dropped, ["messages.1.content.0"]);
         // The figures are there once the answer has passed.
-        let mut looks = std::iter::repeat_with(|| serving.status());
-        let said = looks.find(|said| said["all"]["requests"] == 2).unwrap();
+        eventually("both are counted", || serving.status()["all"]["requests"] == 2);
+        let said = serving.status();
         assert_eq!(said["all"]["input_transformations"], 1, "{said}");
         assert!(serving.said().contains("input_transformations"), "{}", serving.said());
     }

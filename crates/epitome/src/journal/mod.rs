@@ -49,6 +49,7 @@ use crate::session::Compressions;
 use crate::{Error, Profile, ScopeOwner};
 
 /// Looks after the sessions that one profile recorded in a journal.
+#[derive(Clone)]
 pub struct Keeper {
     journal: Arc<dyn Archive>,
     profile: Profile,
@@ -80,6 +81,14 @@ impl Keeper {
     fn at(&self, scope: String) -> Self {
         let (journal, profile) = (self.journal.clone(), self.profile.clone());
         Self { journal, profile, owner: self.owner.clone(), scope }
+    }
+
+    /// The keepers of what its profile records for its owner: in the project, then what was recorded
+    /// for no project and goes on there.
+    pub(crate) fn own(&self) -> Vec<Self> {
+        let mut scopes = vec![self.scope.clone(), self.owner.without_project(self.profile.name())];
+        scopes.dedup();
+        scopes.into_iter().map(|scope| self.at(scope)).collect()
     }
 
     /// Those who keep what it may read, itself first; see [`ScopeOwner::reads`].

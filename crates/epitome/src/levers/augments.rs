@@ -94,9 +94,9 @@ impl Levers {
     /// For a pattern that means none, and where one cannot be used; then nothing was activated. Or
     /// as [`Levers::session`], or when the journal cannot be written.
     pub fn activate(&self, session: Option<&str>, patterns: &[String]) -> Result<Switched, Error> {
-        let session = self.session(session)?.name;
+        let session = self.addressed(session)?;
         let library = self.augments.read();
-        let before = chosen(&self.acts(&session)?);
+        let before = chosen(&session.acts()?);
         let mut acts = Vec::new();
         let mut now = before.clone();
         for pattern in patterns {
@@ -109,7 +109,7 @@ impl Levers {
             }
         }
         self.act(&session, acts)?;
-        Ok(switched(session, &library.active(&before), &library.active(&now)))
+        Ok(switched(session.info.name, &library.active(&before), &library.active(&now)))
     }
 
     /// Deactivates what patterns mean of what is active. A pattern that means nothing there is
@@ -124,9 +124,9 @@ impl Levers {
         patterns: &[String],
         tool: &str,
     ) -> Result<Switched, Error> {
-        let session = self.session(session)?.name;
+        let session = self.addressed(session)?;
         let library = self.augments.read();
-        let before = chosen(&self.acts(&session)?);
+        let before = chosen(&session.acts()?);
         let active = library.active(&before);
         let known = active.augments.iter().map(|one| one.augment.name.as_str());
         let known: Vec<&str> = known.chain(before.iter().map(String::as_str)).collect();
@@ -142,7 +142,7 @@ impl Levers {
         self.act(&session, gone.into_iter().map(off).chain([ask]).collect())?;
         let now: Vec<String> = now.into_iter().cloned().collect();
         let after = library.active(&now);
-        let mut switched = switched(session, &active, &after);
+        let mut switched = switched(session.info.name, &active, &after);
         for (pattern, names) in meant {
             if names.is_empty() {
                 switched.notes.push(format!("nothing that is active is called `{pattern}`"));
@@ -169,8 +169,8 @@ impl Levers {
     /// As [`Levers::session`], but that no session need be there.
     pub fn list(&self, session: Option<&str>) -> Result<Shelf, Error> {
         let library = self.augments.read();
-        let chosen = match self.session(session) {
-            Ok(info) => chosen(&self.acts(&info.name)?),
+        let chosen = match self.addressed(session) {
+            Ok(addressed) => chosen(&addressed.acts()?),
             Err(Error::NoSessions) => Vec::new(),
             Err(error) => return Err(error),
         };

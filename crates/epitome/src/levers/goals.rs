@@ -6,7 +6,7 @@ use epitome_types::{Decision, Goal, GoalAct};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Levers;
+use super::{Addressed, Levers};
 use crate::Error;
 use crate::journal::SessionGoals;
 
@@ -77,8 +77,8 @@ impl Levers {
     ///
     /// As [`Levers::session`].
     pub fn goals(&self, session: Option<&str>) -> Result<GoalsView, Error> {
-        let session = self.session(session)?.name;
-        Ok(view(self.keeper.goals(Some(&session))?))
+        let Addressed { keeper, info } = self.addressed(session)?;
+        Ok(view(keeper.goals(Some(&info.name))?))
     }
 
     /// Changes goals: all of it or nothing.
@@ -88,9 +88,9 @@ impl Levers {
     /// As [`Levers::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
     /// cannot be written; then nothing is changed.
     pub fn goal(&self, session: Option<&str>, acts: Vec<GoalAct>) -> Result<GoalsView, Error> {
-        let session = self.session(session)?.name;
+        let Addressed { keeper, info } = self.addressed(session)?;
         let at = (self.clock)();
-        Ok(view(self.keeper.change_goals(Some(&session), acts, &self.by, &at)?))
+        Ok(view(keeper.change_goals(Some(&info.name), acts, &self.by, &at)?))
     }
 }
 

@@ -26,8 +26,8 @@ impl Levers {
     ///
     /// As [`Levers::session`], or when the journal cannot be written.
     pub fn mark(&self, session: Option<&str>, tool: &str) -> Result<Asked, Error> {
-        let session = self.session(session)?.name;
-        self.act(&session, vec![Act::Ask { tool: tool.to_owned() }])?;
-        Ok(Asked { session, pending: true })
+        let addressed = self.addressed(session)?;
+        self.act(&addressed, vec![Act::Ask { tool: tool.to_owned() }])?;
+        Ok(Asked { session: addressed.info.name, pending: true })
     }
 }

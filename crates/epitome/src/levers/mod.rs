@@ -7,7 +7,8 @@
 //!
 //! Invariant: everything goes through the journal. A lever is recorded as an act and looked at with
 //! the session's next request, so it does not matter which process pulls it, and nothing that a
-//! lever does is lost with a client. Called by the MCP server, the command and hosts.
+//! lever does is lost with a client. What it does to a session is done where that session is kept: in
+//! the project, or where it began before there was one. Called by the MCP server, the command and hosts.
 
 mod augments;
 mod goals;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 use epitome_kernel::{Store, StoreError};
 use epitome_store::Archive;
-use epitome_types::{Act, Acted, By, EntryKey, Mark, SessionInfo, Snapshot};
+use epitome_types::{Act, Acted, By, Entry, EntryKey, Mark, SessionInfo, Snapshot};
 use epitome_workspace::augments::Folders;
 
 pub use augments::{Kept, Listed, Loaded, Shelf, Switched, chosen};
@@ -33,7 +34,7 @@ pub use status::Standing;
 
 pub use crate::journal::Watermark;
 
-use crate::journal::{Keeper, Pinned};
+use crate::journal::{History, Keeper, Pinned};
 use crate::session::{Clock, system_time};
 use crate::{Error, Profile, ScopeOwner};
 
@@ -88,15 +89,40 @@ impl Levers {
     /// Where there is none; the error names those that there are. Or when the journal cannot be
     /// read.
     pub fn session(&self, named: Option<&str>) -> Result<SessionInfo, Error> {
-        let Some(name) = named else { return self.keeper.session(None) };
-        match self.keeper.session(Some(name)) {
-            Err(Error::Store(StoreError::NoSession { .. })) => {
-                let all = self.keeper.journal().sessions(self.keeper.scope(), 0, NAMED, false)?;
-                let known = all.into_iter().map(|info| info.name).collect();
-                Err(Error::UnknownSession { name: name.to_owned(), known })
-            }
-            found => found,
+        Ok(self.addressed(named)?.info)
+    }
+
+    /// The same, with whoever keeps it: everything that a lever does is done there.
+    fn addressed(&self, named: Option<&str>) -> Result<Addressed, Error> {
+        match named {
+            None => self.newest(1)?.into_iter().next().ok_or(Error::NoSessions),
+            Some(name) => self.of_name(name),
         }
+    }
+
+    fn of_name(&self, name: &str) -> Result<Addressed, Error> {
+        for keeper in self.keeper.own() {
+            match keeper.session(Some(name)) {
+                Ok(info) => return Ok(Addressed { keeper, info }),
+                Err(Error::Store(StoreError::NoSession { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let known = self.newest(NAMED)?.into_iter().map(|one| one.info.name).collect();
+        Err(Error::UnknownSession { name: name.to_owned(), known })
+    }
+
+    /// So many of the sessions used last, the last one first; of one moment, the project's own.
+    fn newest(&self, most: usize) -> Result<Vec<Addressed>, Error> {
+        let mut all = Vec::new();
+        for keeper in self.keeper.own() {
+            for info in keeper.journal().sessions(keeper.scope(), 0, most, false)? {
+                all.push(Addressed { keeper: keeper.clone(), info });
+            }
+        }
+        all.sort_by(|one, other| other.info.last.cmp(&one.info.last));
+        all.truncate(most);
+        Ok(all)
     }
 
     /// The session whose newest answer holds a call with this id, where it is one of those used
@@ -106,11 +132,11 @@ impl Levers {
     ///
     /// When the journal cannot be read.
     pub fn session_of_call(&self, id: &str) -> Result<Option<String>, Error> {
-        let (journal, scope) = (self.keeper.journal(), self.keeper.scope());
         let holds =
             |bytes: &[u8]| !id.is_empty() && memchr::memmem::find(bytes, id.as_bytes()).is_some();
-        for info in journal.sessions(scope, 0, NEAR, false)? {
-            let answer = journal.answer(scope, &info.name)?.and_then(|answer| answer.bytes);
+        for Addressed { keeper, info } in self.newest(NEAR)? {
+            let answer = keeper.journal().answer(keeper.scope(), &info.name)?;
+            let answer = answer.and_then(|answer| answer.bytes);
             if answer.is_some_and(|bytes| holds(&bytes)) {
                 return Ok(Some(info.name));
             }
@@ -124,9 +150,9 @@ impl Levers {
     ///
     /// As [`Keeper::pin`].
     pub fn pin(&self, session: Option<&str>, names: &[String], pin: bool) -> Result<Pinned, Error> {
-        let session = self.session(session)?.name;
+        let Addressed { keeper, info } = self.addressed(session)?;
         let mark: fn(EntryKey) -> Mark = if pin { Mark::Pin } else { Mark::Unpin };
-        self.keeper.pin(Some(&session), names, mark, &(self.clock)())
+        keeper.pin(Some(&info.name), names, mark, &(self.clock)())
     }
 
     /// Makes a snapshot of a session as it stands.
@@ -135,19 +161,39 @@ impl Levers {
     ///
     /// As [`Keeper::snapshot`].
     pub fn snapshot(&self, session: Option<&str>, name: Option<&str>) -> Result<Snapshot, Error> {
-        let session = self.session(session)?.name;
-        self.keeper.snapshot(Some(&session), name, &(self.clock)())
+        let Addressed { keeper, info } = self.addressed(session)?;
+        keeper.snapshot(Some(&info.name), name, &(self.clock)())
     }
 
-    fn acts(&self, session: &str) -> Result<Vec<Acted>, Error> {
-        Ok(self.keeper.journal().acts(self.keeper.scope(), session)?)
-    }
-
-    /// Records what is done now: all of it or nothing.
-    fn act(&self, session: &str, acts: Vec<Act>) -> Result<(), Error> {
+    /// Records what is done now to a session: all of it or nothing.
+    fn act(&self, session: &Addressed, acts: Vec<Act>) -> Result<(), Error> {
         let at = (self.clock)();
         let acted = |act| Acted { act, by: self.by.clone(), at: at.clone() };
         let acts: Vec<_> = acts.into_iter().map(acted).collect();
-        Ok(self.keeper.journal().act(self.keeper.scope(), session, &acts)?)
+        let Addressed { keeper, info } = session;
+        Ok(keeper.journal().act(keeper.scope(), &info.name, &acts)?)
+    }
+}
+
+/// A session, and who keeps it.
+struct Addressed {
+    keeper: Keeper,
+    info: SessionInfo,
+}
+
+impl Addressed {
+    /// What was done to it.
+    fn acts(&self) -> Result<Vec<Acted>, Error> {
+        Ok(self.keeper.journal().acts(self.keeper.scope(), &self.info.name)?)
+    }
+
+    /// It with its messages in short.
+    fn history(&self) -> Result<History, Error> {
+        self.keeper.history(Some(&self.info.name))
+    }
+
+    /// Its messages, with the answer that was not sent back yet.
+    fn entries(&self, history: &History) -> Result<Vec<Entry>, Error> {
+        Ok(history.entries_and_answer(self.keeper.journal(), self.keeper.scope())?)
     }
 }

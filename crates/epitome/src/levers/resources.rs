@@ -15,9 +15,8 @@ impl Levers {
     ///
     /// As [`Levers::session`].
     pub fn ledger(&self, session: Option<&str>) -> Result<Ledger, Error> {
-        let info = self.session(session)?;
-        let history = self.keeper.history(Some(&info.name))?;
-        let entries = history.entries_and_answer(self.keeper.journal(), self.keeper.scope())?;
+        let addressed = self.addressed(session)?;
+        let entries = addressed.entries(&addressed.history()?)?;
         Ok(Ledger::of(&entries.iter().collect::<Vec<_>>()))
     }
 
@@ -28,9 +27,9 @@ impl Levers {
     ///
     /// As [`Levers::session`].
     pub fn transcript(&self, session: Option<&str>, most: usize) -> Result<String, Error> {
-        let info = self.session(session)?;
-        let history = self.keeper.history(Some(&info.name))?;
-        let entries = history.entries_and_answer(self.keeper.journal(), self.keeper.scope())?;
+        let addressed = self.addressed(session)?;
+        let history = addressed.history()?;
+        let (entries, info) = (addressed.entries(&history)?, addressed.info);
         let mut room = most;
         let fits = entries.iter().rev().take_while(|entry| {
             let fits = entry.bytes as usize <= room;

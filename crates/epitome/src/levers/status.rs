@@ -8,8 +8,8 @@ use epitome_types::EntryId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Levers, chosen};
-use crate::journal::{Watermark, pending};
+use super::{Addressed, Levers, chosen};
+use crate::journal::{Keeper, Watermark, pending};
 use crate::{Error, Level};
 
 /// How a session stands.
@@ -56,10 +56,10 @@ impl Levers {
     ///
     /// As [`Levers::session`].
     pub fn status(&self, session: Option<&str>) -> Result<Standing, Error> {
-        let info = self.session(session)?;
-        let history = self.keeper.history(Some(&info.name))?;
-        let status = self.keeper.status_of(&info)?;
-        let acts = self.acts(&info.name)?;
+        let addressed = self.addressed(session)?;
+        let (history, acts) = (addressed.history()?, addressed.acts()?);
+        let Addressed { keeper, info } = addressed;
+        let status = keeper.status_of(&info)?;
         let library = self.augments.read();
         let active = library.active(&chosen(&acts));
         let goals = goals::project(&acts).goals;
@@ -77,12 +77,12 @@ impl Levers {
             asked: pending(&acts).map(str::to_owned),
             watermark: Watermark::of(&acts, history.keys()),
             advice: status.recommendation,
-            report: self.report(&info.name),
+            report: self.report(&keeper, &info.name),
         })
     }
     /// What the policies report; nothing where they cannot be asked.
-    fn report(&self, session: &str) -> Option<String> {
-        match self.keeper.report(Some(session), &(self.clock)()) {
+    fn report(&self, keeper: &Keeper, session: &str) -> Option<String> {
+        match keeper.report(Some(session), &(self.clock)()) {
             Ok(said) => said.and_then(|said| said.report),
             Err(error) => {
                 tracing::warn!(%error, "the profile's policies report nothing");
