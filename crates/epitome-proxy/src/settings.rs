@@ -149,15 +149,16 @@ impl Upstreams {
         }
     }
 
-    /// The upstream of an API, which where only one is set is that one.
+    /// The upstream of an API, which where only one is set, and was chosen, is that one.
     pub(crate) fn of(&self, api: Api) -> Option<&Url> {
         self.own(api).or_else(|| self.sole())
     }
 
-    /// The only one that is set.
+    /// The only one that is set, where somebody chose it. A default takes nothing but its own.
     fn sole(&self) -> Option<&Url> {
         let mut all = self.all();
-        all.next().filter(|_| all.next().is_none())
+        let sole = all.next().filter(|_| all.next().is_none())?;
+        self.defaults.is_empty().then_some(sole)
     }
 
     /// All that are set.
@@ -255,5 +256,13 @@ mod tests {
         check(&usual(&[OpenAi]), ["a", "l", "l"]);
         check(&usual(&[]), ["a", "o", "l"]);
         assert_eq!(usual(&[OpenAi]).own(OpenAi), url("o").as_ref());
+        // The others were taken away, and it was not put in their place.
+        let left = Upstreams {
+            openai: url("o"),
+            defaults: [OpenAi].into_iter().collect(),
+            ..Upstreams::default()
+        };
+        check(&left, ["Unset", "Undecided", "Unset"]);
+        assert_eq!((left.of(Ollama), left.of(OpenAi)), (None, url("o").as_ref()));
     }
 }

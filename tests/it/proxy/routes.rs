@@ -91,3 +91,12 @@ fn no_web_page_spends_what_the_user_pays() {
     assert!(serving.upstream.records().is_empty());
     assert_eq!(serving.sessions().len(), 0);
 }
+
+#[test]
+fn the_only_default_that_is_left_takes_nothing_of_others() {
+    let serving = Serving::start_as_told(&["--anthropic-upstream", "", "--ollama-upstream", ""]);
+    for path in ["/v1/messages", "/v1/chat/completions", "/api/chat"] {
+        let answer = serving.send(Ask::post(path, CHAT));
+        assert_eq!(answer.status, 404, "{path}: {}", answer.text());
+    }
+}
