@@ -70,6 +70,9 @@ pub struct Figures {
     /// Calls of models that wrote summaries; what they cost is part of `cache_cost` and of what was
     /// sent.
     pub own_calls: u64,
+    /// Those of them that no sum of `money` holds, since no price of their model is known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub own_unpriced: u64,
     /// What would have been paid.
     pub money: Money,
     /// Tool results that left for the store before they were first sent.
@@ -174,6 +177,7 @@ impl Figures {
             traffic: Traffic::default(),
             traffic_uncompressed: Traffic::default(),
             own_calls: 0,
+            own_unpriced: 0,
             money: Money::at(quote),
             offloaded: Tally::default(),
             digested: Tally::default(),
@@ -226,10 +230,15 @@ impl Figures {
         }
     }
 
-    /// Adds own calls of models that cost so much, in tokens that are not cached and in dollars.
-    pub(crate) fn add_calls(&mut self, calls: u64, tokens: f64, dollars: f64) {
+    /// Adds own calls of models that cost so much, in tokens that are not cached and in dollars,
+    /// where their price is known.
+    pub(crate) fn add_calls(&mut self, calls: u64, tokens: f64, dollars: Option<f64>) {
         self.own_calls += calls;
         self.cache_cost += tokens;
+        let Some(dollars) = dollars else {
+            self.own_unpriced += calls;
+            return;
+        };
         self.money.sent = self.money.sent.map(|sent| sent + dollars);
         self.money.saved = self.money.saved.map(|saved| saved - dollars);
     }
@@ -239,6 +248,11 @@ impl Figures {
         self.cache_cost = self.traffic.cost(cache);
         self.cache_cost_uncompressed = self.traffic_uncompressed.cost(cache);
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn name<S: Serializer>(format: &Format, serializer: S) -> Result<S::Ok, S::Error> {

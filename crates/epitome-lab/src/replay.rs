@@ -175,7 +175,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         self.figures.cost(profile.cache_rule());
         for call in profile.own_calls_since(&self.called) {
             let (tokens, dollars) = profile.cost_of(&call);
-            self.figures.add_calls(call.sum.calls, tokens, dollars.unwrap_or_default());
+            self.figures.add_calls(call.sum.calls, tokens, dollars);
         }
         if self.last.is_none() {
             return Ok(self.figures);

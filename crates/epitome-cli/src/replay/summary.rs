@@ -78,10 +78,14 @@ fn costs(figures: &Figures) -> [String; 2] {
         (None, Some(model), None) => format!("no price of {} is known", middle(model, 24)),
         (None, None, None) => "model unknown".to_owned(),
     };
+    let calls = match (money.saved, figures.own_unpriced) {
+        (None, _) | (_, 0) => String::new(),
+        (_, calls) => format!(", {} unpriced", counted(calls, "call")),
+    };
     let amount = |amount: Option<f64>| amount.map_or_else(|| "–".to_owned(), dollars);
     [
         row("cache cost", grouped(raw.round() as u64), grouped(sent.round() as u64), &ratio),
-        row("money", amount(money.raw), amount(money.sent), &format!("{saved}, {priced}")),
+        row("money", amount(money.raw), amount(money.sent), &format!("{saved}, {priced}{calls}")),
     ]
 }
 

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use epitome_proxy::{Figures, Snapshot};
+use epitome_proxy::{Figures, OwnCost, Snapshot};
 
 use crate::text::{counted, grouped};
 
@@ -35,15 +35,28 @@ fn line(books: &Snapshot, undo: Option<&str>) -> String {
     let mut parts =
         vec![format!("{} tokens raw → {} sent ({percent} % less)", grouped(raw), grouped(sent))];
     parts.extend(net(figures));
-    if books.own.calls > 0 {
-        let calls = counted(books.own.calls, "call");
-        parts.push(format!("{calls} for summaries subtracted"));
-    }
+    parts.extend(own(&books.own, figures));
     parts.extend([skips(figures)].into_iter().chain(passed));
     let line = parts.join(", ");
     match undo {
         Some(undo) => format!("{line}; undo: {undo}"),
         None => line,
+    }
+}
+
+/// What was paid for summaries beside it; nothing where there was none.
+fn own(own: &OwnCost, figures: &Figures) -> Option<String> {
+    let calls = counted(own.calls, "call");
+    // Tokens are known of each call, dollars of those alone whose model has a price.
+    let unpriced = if figures.priced > 0 { own.unpriced } else { 0 };
+    match own.calls {
+        0 => None,
+        all if all == unpriced => Some(format!("{calls} for summaries unpriced, not in the sum")),
+        _ if unpriced == 0 => Some(format!("{calls} for summaries subtracted")),
+        _ => Some(format!(
+            "{calls} for summaries subtracted ({} unpriced, not in the sum)",
+            grouped(unpriced)
+        )),
     }
 }
 
@@ -89,7 +102,7 @@ mod tests {
     use std::time::SystemTime;
 
     use epitome::types::Breakdown;
-    use epitome_proxy::{Bill, Histogram, OwnCost};
+    use epitome_proxy::{Bill, Histogram};
 
     use super::*;
 
@@ -154,6 +167,27 @@ mod tests {
         check(&some, None, &format!("{sent}, {one}, 0 skips"));
         some.unpriced = 0;
         check(&some, None, &format!("{sent}, net $0 saved, 0 skips"));
+    }
+
+    #[test]
+    fn a_call_without_a_price_is_not_said_to_be_subtracted() {
+        let check = |priced, unpriced, expected: &str| {
+            let all = Figures {
+                answers: 2,
+                priced,
+                dollars: Bill { paid: 0.5, raw: 1.5 },
+                bill: Bill { paid: 100.0, raw: 1100.0 },
+                ..figures(10, 10)
+            };
+            let own = OwnCost { calls: 3, unpriced, ..OwnCost::default() };
+            let line = line(&Snapshot { own, ..books(&all, 0) }, None);
+            assert!(line.ends_with(&format!("{expected}, 0 skips")), "{line}");
+        };
+        check(2, 0, "net $1.00 saved, 3 calls for summaries subtracted");
+        check(2, 1, "saved, 3 calls for summaries subtracted (1 unpriced, not in the sum)");
+        check(2, 3, "saved, 3 calls for summaries unpriced, not in the sum");
+        // In tokens nothing is left out.
+        check(0, 3, "tokens saved (model unpriced), 3 calls for summaries subtracted");
     }
 
     #[test]
