@@ -99,10 +99,11 @@ impl Prices {
         let name = plain(model?);
         let ends = name.match_indices(['.', '/', ':']).map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(ends).filter(|&start| is_vendor(&name[..start]));
-        starts.into_iter().find_map(|start| {
-            let rest = dashed(undated(&name[start..]));
-            self.models.iter().find(|entry| dashed(&entry.name) == rest)
-        })
+        let wholes: Vec<String> = starts.map(|start| dashed(&name[start..])).collect();
+        let shorts = wholes.iter().map(|whole| undated(whole));
+        // An entry may be of one date alone; it goes before the one of all of them.
+        let mut ways = wholes.iter().map(String::as_str).chain(shorts);
+        ways.find_map(|way| self.models.iter().find(|entry| dashed(&entry.name) == way))
     }
 }
 
@@ -332,6 +333,29 @@ mod tests {
         check(&prices, Some("gpt-5"), Some(("gpt-5", 9.0)));
         check(&prices, Some("gpt-5-nano"), Some(("gpt-5-nano", 0.05)));
         check(&prices, Some("mine"), Some(("default", 0.0)));
+    }
+
+    #[test]
+    fn an_entry_is_of_the_whole_name_that_it_states() {
+        let entry = |name: &str, input: u8| {
+            format!("[[model]]\nname = \"{name}\"\ninput = {input}\nread = 0.5\nwrite = 1\n")
+        };
+        let own = [
+            entry("claude-opus-4-5-20251101", 9),
+            entry("deepseek-v3", 7),
+            entry("house/mistral-latest", 6),
+            entry("gpt-4.1-2025-04-14", 4),
+        ];
+        let prices = Prices::default().extended(&own.concat()).unwrap();
+        let dated = Some(("claude-opus-4-5-20251101", 9.0));
+        check(&prices, Some("claude-opus-4-5-20251101"), dated);
+        check(&prices, Some("anthropic/claude-opus-4.5-20251101"), dated);
+        check(&prices, Some("claude-opus-4-5-20260101"), Some(("claude-opus-4-5", 5.0)));
+        check(&prices, Some("claude-opus-4-5"), Some(("claude-opus-4-5", 5.0)));
+        check(&prices, Some("deepseek-v3"), Some(("deepseek-v3", 7.0)));
+        check(&prices, Some("deepseek-v4"), None);
+        check(&prices, Some("house/mistral-latest"), Some(("house/mistral-latest", 6.0)));
+        check(&prices, Some("gpt-4.1-2025-04-14"), Some(("gpt-4.1-2025-04-14", 4.0)));
     }
 
     #[test]
