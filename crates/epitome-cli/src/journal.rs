@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::files;
+use crate::lost::quoted;
 use crate::settings::{self, ProfileFlags};
 
 /// Where the journal is, and how the answer is printed.
@@ -37,8 +38,8 @@ pub(crate) struct JournalFlags {
 pub(crate) struct Journal {
     pub(crate) keeper: Keeper,
     pub(crate) store: Arc<Sqlite>,
-    /// The store, where another one than the default was named.
-    named: Option<PathBuf>,
+    /// What has to be added to another command so that it means the same sessions.
+    flag: String,
     /// Whose profiles the sessions may be of.
     config: Config,
 }
@@ -90,12 +91,13 @@ impl JournalFlags {
         let owner = self.profile.owner(&config);
         let owner = if self.everywhere { owner.everywhere() } else { owner };
         let keeper = Keeper::of(store.clone(), profile, owner);
-        Ok(Journal { keeper, store, named: self.store.clone(), config })
+        Ok(Journal { keeper, store, flag: self.flag(), config })
     }
 
-    /// What has to be added to another command so that it means the same store.
+    /// What has to be added to another command so that it means the same sessions.
     fn flag(&self) -> String {
-        flag(self.store.as_deref())
+        let everywhere = if self.everywhere { " --everywhere" } else { "" };
+        format!("{}{everywhere}", flag(self.store.as_deref()))
     }
 
     /// Prints an answer: as JSON where that is asked for, else in words.
@@ -126,9 +128,9 @@ impl Journal {
         Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
     }
 
-    /// What has to be added to another command so that it means the same store.
+    /// What has to be added to another command so that it means the same sessions.
     pub(crate) fn flag(&self) -> String {
-        flag(self.named.as_deref())
+        self.flag.clone()
     }
 }
 
@@ -182,7 +184,7 @@ pub(crate) fn said(taught: &Taught) -> Option<(u64, WindowSource)> {
 }
 
 fn flag(named: Option<&Path>) -> String {
-    named.map(|path| format!(" --store {}", path.display())).unwrap_or_default()
+    named.map(|path| format!(" --store {}", quoted(&path.to_string_lossy()))).unwrap_or_default()
 }
 
 /// Prints a value as JSON.

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use epitome::{Blob, Config, Excerpt, Keeper, Lines, Recalled, Sqlite, for_model, nothing_on};
+use epitome::{
+    Blob, Config, Excerpt, Keeper, Lines, Recalled, ScopeOwner, Sqlite, for_model, nothing_on,
+};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
@@ -82,9 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
     let counter = for_model(profile.model().unwrap_or(VOCABULARY));
-    let owner = args.common.profile.owner(&config);
-    let owner = if args.everywhere { owner.everywhere() } else { owner };
-    let keeper = Keeper::of(store.clone(), profile, owner);
+    let keeper = Keeper::of(store.clone(), profile, args.owner(&config));
     if let Some(id) = &args.id {
         let blob = keeper.original(&*store, id, |keeper| catch_up(keeper, args.common.quiet));
         let blob = blob.or_else(|error| args.elsewhere(&config).ok_or(error));
@@ -114,6 +114,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 impl Args {
+    /// Whose sessions are read.
+    fn owner(&self, config: &Config) -> ScopeOwner {
+        let owner = self.common.profile.owner(config);
+        if self.everywhere { owner.everywhere() } else { owner }
+    }
+
     /// The original in another store of this user's, where an id is asked for as prompts say it and
     /// no store is named.
     fn elsewhere(&self, config: &Config) -> Option<Blob> {
@@ -125,8 +131,7 @@ impl Args {
         let profile = config.chosen().ok()?;
         stores::known(config).iter().find_map(|path| {
             let store = Arc::new(Sqlite::open_existing(path).ok()?);
-            let owner = self.common.profile.owner(config);
-            let keeper = Keeper::of(store.clone(), profile.clone(), owner);
+            let keeper = Keeper::of(store.clone(), profile.clone(), self.owner(config));
             keeper.original(&*store, id, |_| {}).ok()
         })
     }

@@ -22,13 +22,21 @@ const MOST: usize = 64;
 /// The largest list that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Remembers a store, unless it is the usual one.
+/// Remembers the store that the configuration or a flag in it names, unless it is the usual one or
+/// the file of a project names it.
+pub(crate) fn remember_configured(config: &Config) {
+    if let Some(store) = config.store().filter(|_| !config.is_store_of_project()) {
+        remember(config, store);
+    }
+}
+
+/// Remembers a store that the user named, unless it is the usual one.
 pub(crate) fn remember(config: &Config, store: &Path) {
     let Some(list) = list(config) else { return };
     let Ok(store) = store.canonicalize() else { return };
-    let usual = config.data().and_then(|data| data.canonicalize().ok());
+    let usual = config.usual_store().and_then(|usual| usual.canonicalize().ok());
     let Some(line) = store.to_str().filter(|line| !line.contains('\n')) else { return };
-    if usual.is_some_and(|data| store.parent() == Some(&*data)) {
+    if usual.is_some_and(|usual| usual == store) {
         return;
     }
     let known = read(&list);
@@ -55,10 +63,12 @@ pub(crate) fn name_read_only(store: &Sqlite) {
     }
 }
 
-/// The stores that were remembered and are there, the newest first.
+/// The stores of this user that are there: the usual one, then those that were remembered, the
+/// newest first.
 pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
     let known = list(config).map(|list| read(&list)).unwrap_or_default();
-    known.into_iter().filter(|store| store.is_file()).collect()
+    let usual = config.usual_store().map(Path::to_owned);
+    usual.into_iter().chain(known).filter(|store| store.is_file()).collect()
 }
 
 fn list(config: &Config) -> Option<PathBuf> {

@@ -61,7 +61,7 @@ impl Chat {
             return Err(Trouble::of_model(failure, talk.client()).await.fault);
         }
         talk.begin(system.as_deref()).map_err(fault_of)?;
-        stores::remember(&config, &path);
+        stores::remember_configured(&config);
         let mut view = View::new(terminal, args.quiet, args.verbose);
         let name = levers.keeper().profile().name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));

@@ -49,7 +49,7 @@ pub(crate) fn prepared(
     let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
     stores::name_read_only(&store);
     let store = Arc::new(FallbackStore::new(store));
-    stores::remember(config, &path);
+    stores::remember_configured(config);
     drop(PROFILE.set(profile.clone()));
 
     let cache = profile.cache_rule();

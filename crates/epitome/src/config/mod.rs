@@ -69,6 +69,7 @@ pub(crate) use self::files::{EPITOME, NAME, read as read_file};
 pub use self::proxy::ProxyTable;
 pub use self::sources::{Setting, Sources};
 pub(crate) use self::standalone::Standalone;
+use self::store::ChosenStore;
 pub use self::store::known as known_store;
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
@@ -100,14 +101,14 @@ pub struct Config {
     /// The policies and the plugins that came with the project, may not run, and would hide others
     /// of their names: why, by name.
     passed: [BTreeMap<String, Problem>; 2],
-    /// Our folder in the user's data folder.
-    data: Option<PathBuf>,
+    /// The store in the user's data folder.
+    usual_store: Option<PathBuf>,
     /// Our folder in the user's folder for configurations.
     own: Option<PathBuf>,
     /// The user's home.
     home: Option<PathBuf>,
-    /// The store of the profile that was chosen, and where that is said.
-    store: Option<(PathBuf, String)>,
+    /// The store of the profile that was chosen.
+    store: Option<ChosenStore>,
     read: Vec<PathBuf>,
     unused: Vec<String>,
 }
@@ -142,7 +143,6 @@ impl Config {
             trust,
             untrusted,
         } = sources;
-        let data = store.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut layers = vec![built_in(store.as_deref())?];
         let flags_of_all = Layer::flags(&flags, false);
         let mut unused = Vec::new();
@@ -189,7 +189,7 @@ impl Config {
             plugin_shelves,
             trust,
             passed,
-            data,
+            usual_store: store,
             own,
             home,
             store: None,
@@ -197,9 +197,9 @@ impl Config {
             unused,
         };
         config.store = config.chosen_store();
-        if let Some((store, place)) = &config.store {
-            store::known(&store.to_string_lossy()).map_err(|what| {
-                let place = place.clone();
+        if let Some(store) = &config.store {
+            store::known(&store.path.to_string_lossy()).map_err(|what| {
+                let place = store.source.clone();
                 ConfigError::UnknownStore { place, what }
             })?;
         }
@@ -251,12 +251,22 @@ impl Config {
 
     /// The store that is meant where none is named, by the profile that was chosen.
     pub fn store(&self) -> Option<&Path> {
-        self.store.as_ref().map(|(path, _)| &**path)
+        self.store.as_ref().map(|store| &*store.path)
     }
 
     /// Whether that is the one in the user's data folder.
     pub fn is_usual_store(&self) -> bool {
-        self.store.as_ref().is_some_and(|(_, source)| source == BUILT_IN)
+        self.store.as_ref().is_some_and(|store| store.source == BUILT_IN)
+    }
+
+    /// The store in the user's data folder, whichever is meant.
+    pub fn usual_store(&self) -> Option<&Path> {
+        self.usual_store.as_deref()
+    }
+
+    /// Whether it is the file of a project that says which store is meant, and not its user.
+    pub fn is_store_of_project(&self) -> bool {
+        self.store.as_ref().is_some_and(|store| store.of_project)
     }
 
     /// Whose sessions are kept and read by somebody who works in a folder: those of its project,
@@ -305,7 +315,7 @@ impl Config {
 
     /// Our folder in the user's data folder, where the environment says where that is.
     pub fn data(&self) -> Option<&Path> {
-        self.data.as_deref()
+        self.usual_store.as_deref().and_then(Path::parent)
     }
 
     /// The folders of augments: those of a project, then the user's own (SPEC 5.6).

@@ -94,7 +94,7 @@ impl Config {
             window_of: window,
             table: self.models.clone(),
             prices: Prices::default(),
-            store: self.store_of(&way).map(|(path, _)| path),
+            store: self.store_of(&way).map(|store| store.path),
             policies,
             plugins,
             scribes,

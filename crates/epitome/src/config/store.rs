@@ -11,6 +11,16 @@ use super::{Config, Effective};
 /// The key, at the top and in a profile.
 pub(super) const KEY: &str = "store";
 
+/// A store, and who says it.
+#[derive(Clone, Debug)]
+pub(super) struct ChosenStore {
+    pub(super) path: PathBuf,
+    /// Where that is said.
+    pub(super) source: String,
+    /// Whether it is said by a file that may have come with a repository.
+    pub(super) of_project: bool,
+}
+
 /// What a text that names a store by a URL begins with, up to its colon.
 pub(super) fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
@@ -37,8 +47,8 @@ pub fn known(text: &str) -> Result<(), String> {
 }
 
 impl Config {
-    /// The store of a profile that inherits along this way, itself first, and where that is said.
-    pub(super) fn store_of(&self, way: &[String]) -> Option<(PathBuf, String)> {
+    /// The store of a profile that inherits along this way, itself first.
+    pub(super) fn store_of(&self, way: &[String]) -> Option<ChosenStore> {
         let all: Vec<_> = self.layers.iter().chain([&self.flags]).collect();
         let layers = || all.iter().enumerate().rev();
         let said = |layer: &Layer, path: &[&str]| {
@@ -47,7 +57,8 @@ impl Config {
                 _ => &layer.says,
             };
             let store = PathBuf::from(dict.get(KEY)?.as_str()?);
-            Some((store, layer.places.of(path).to_owned()))
+            let source = layer.places.of(path).to_owned();
+            Some(ChosenStore { path: store, source, of_project: layer.found })
         };
         let of_all = layers().find_map(|(at, layer)| Some((at, said(layer, &[KEY])?)));
         let own = way.iter().find_map(|name| {
@@ -61,7 +72,7 @@ impl Config {
     }
 
     /// The store of the profile that was chosen; where there is none of that name, the one for all.
-    pub(super) fn chosen_store(&self) -> Option<(PathBuf, String)> {
+    pub(super) fn chosen_store(&self) -> Option<ChosenStore> {
         let name = self.chosen_name();
         let mut way = self.inherited(name).unwrap_or_default();
         way.insert(0, name.to_owned());
@@ -70,7 +81,7 @@ impl Config {
 
     /// The store as a value that is in force.
     pub(super) fn effective_store(&self, way: &[String]) -> Option<Effective> {
-        let (path, source) = self.store_of(way)?;
+        let ChosenStore { path, source, .. } = self.store_of(way)?;
         Some(Effective { key: KEY.to_owned(), value: path.display().to_string().into(), source })
     }
 }
