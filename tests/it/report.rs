@@ -212,3 +212,22 @@ fn colours_are_for_terminals() {
     assert!(run(&[("CLICOLOR_FORCE", "1")]).contains(escape));
     assert!(!run(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).contains(escape));
 }
+
+#[test]
+fn a_plan_names_no_command_that_cannot_work_yet() {
+    let place = Place::new();
+    let mut talk = bare(24);
+    talk[0]["content"] = "Never touch src/ledger.rs, and never push to main.".into();
+    place.write("in.json", talk.to_string());
+    let line = ["compress", "--dry-run", "--json", "in.json", "--max-tokens", "60"];
+    let warnings = |more: &[&str]| {
+        let report = place.run([&line[..], more].concat()).json();
+        let all = report["warnings"].as_array().unwrap().iter();
+        all.filter_map(|it| it.as_str().map(str::to_owned)).collect::<Vec<_>>().join("\n")
+    };
+    let unnamed = warnings(&[]);
+    assert!(unnamed.contains("gone unless stored; `--store PATH`"), "{unnamed}");
+    let named = warnings(&["--store", "s.db"]);
+    assert!(named.contains("an order left the prompt"), "{named}");
+    assert!(!named.contains("gone") && !named.contains("`epitome recall"), "{named}");
+}

@@ -18,6 +18,7 @@ use crate::fault::{Fault, warn};
 use crate::files::Output;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::late::Late;
+use crate::lost::Destination;
 use crate::tape::TapeFlags;
 use crate::{files, lost, plan, report, settings, stores};
 
@@ -123,7 +124,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     if args.dry_run {
         let mut report = Report { elapsed_ms: since(start), ..compressed.report };
-        report.warnings.extend(lost::warnings(&report.must_keep, None));
+        let planned = args.store.as_ref().map_or(Destination::Nowhere, |_| Destination::Planned);
+        report.warnings.extend(lost::warnings(&report.must_keep, planned));
         return if args.json { print(&report) } else { plan::print(&report) };
     }
     let report = write(args, output, report_file, compressed, start)?;
@@ -200,7 +202,7 @@ fn write(
     start: Instant,
 ) -> Result<Report, Fault> {
     let Compressed { bytes, mut report, .. } = compressed;
-    let store = args.store.as_deref();
+    let store = Destination::in_store(args.store.as_deref());
     lost::name_commands(&mut report.must_keep, store);
     report.warnings.extend(lost::warnings(&report.must_keep, store));
     match output {

@@ -13,10 +13,29 @@ use crate::text::{clipped, counted, plain};
 const NAMED: usize = 5;
 /// So much of an order is shown.
 const SHOWN: usize = 120;
+
+/// Where goes what leaves the prompt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Destination<'a> {
+    /// Into this store.
+    Store(&'a Path),
+    /// Into a store that is named, where nothing is written as yet.
+    Planned,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl<'a> Destination<'a> {
+    /// Into the store, where one is named.
+    pub(crate) fn in_store(named: Option<&'a Path>) -> Self {
+        named.map_or(Self::Nowhere, Self::Store)
+    }
+}
+
 /// Names the command that brings back each fact that was lost. An id is found whatever profile
 /// recorded it, so none is named: the command works without the configuration of this run.
-pub(crate) fn name_commands(facts: &mut FactReport, store: Option<&Path>) {
-    let Some(store) = store else { return };
+pub(crate) fn name_commands(facts: &mut FactReport, destination: Destination<'_>) {
+    let Destination::Store(store) = destination else { return };
     let store = quoted(&store.to_string_lossy());
     for fact in &mut facts.lost {
         let of = |id: &String| format!("epitome recall --store {store} --id {id}");
@@ -25,11 +44,10 @@ pub(crate) fn name_commands(facts: &mut FactReport, store: Option<&Path>) {
 }
 
 /// Warns of lost orders of people.
-pub(crate) fn warnings(facts: &FactReport, store: Option<&Path>) -> Vec<String> {
+pub(crate) fn warnings(facts: &FactReport, destination: Destination<'_>) -> Vec<String> {
     let orders = facts.lost.iter().filter(|fact| fact.kind == LostFact::ORDER);
     let all = orders.clone().count();
-    let mut told: Vec<_> =
-        orders.take(NAMED).map(|order| warning(order, store.is_some())).collect();
+    let mut told: Vec<_> = orders.take(NAMED).map(|order| warning(order, destination)).collect();
     if all > NAMED {
         let more = counted((all - NAMED) as u64, "more order");
         told.push(format!("{more} left the prompt; `must_keep.lost` of the report names all"));
@@ -37,11 +55,14 @@ pub(crate) fn warnings(facts: &FactReport, store: Option<&Path>) -> Vec<String> 
     told
 }
 
-fn warning(order: &LostFact, is_stored: bool) -> String {
-    let back = match &order.recall {
-        Some(command) => format!("`{command}` brings it back"),
-        None if is_stored => "a search in the store may find it".to_owned(),
-        None => "it is gone unless stored; `--store PATH` keeps what leaves".to_owned(),
+fn warning(order: &LostFact, destination: Destination<'_>) -> String {
+    let back = match (&order.recall, destination) {
+        (Some(command), _) => format!("`{command}` brings it back"),
+        (None, Destination::Store(_)) => "a search in the store may find it".to_owned(),
+        (None, Destination::Planned) => "the store would keep it".to_owned(),
+        (None, Destination::Nowhere) => {
+            "it is gone unless stored; `--store PATH` keeps what leaves".to_owned()
+        }
     };
     let text = clipped(&plain(&order.text), SHOWN);
     format!("an order left the prompt: \"{text}\" ({}); {back}", order.entry)
@@ -80,10 +101,10 @@ mod tests {
         };
         let gone = "an order left the prompt: \"Never touch src/main.rs.\" (e4); it is gone unless \
                     stored; `--store PATH` keeps what leaves";
-        assert_eq!(warning(&order, false), gone);
+        assert_eq!(warning(&order, Destination::Nowhere), gone);
+        assert!(warning(&order, Destination::Planned).ends_with("the store would keep it"));
         order.recall = Some("epitome recall --store s.db --id 9a".to_owned());
-        assert!(
-            warning(&order, true).ends_with("`epitome recall --store s.db --id 9a` brings it back")
-        );
+        let stored = warning(&order, Destination::Store(Path::new("s.db")));
+        assert!(stored.ends_with("`epitome recall --store s.db --id 9a` brings it back"));
     }
 }

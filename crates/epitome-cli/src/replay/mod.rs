@@ -25,7 +25,7 @@ use crate::fault::{Fault, warn};
 use crate::files::{self, Output};
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::journal::owner_of;
-use crate::lost;
+use crate::lost::{self, Destination};
 use crate::news::Told;
 use crate::screen::{Screen, To};
 use crate::settings;
@@ -251,7 +251,8 @@ impl Args {
         let start = now();
         let figures = replay.finish().map_err(fault)?;
         let mut summary = figures.summary(elapsed_ms + since(start));
-        let (facts, store) = (&mut summary.figures.must_keep, self.store.as_deref());
+        let facts = &mut summary.figures.must_keep;
+        let store = Destination::in_store(self.store.as_deref());
         lost::name_commands(facts, store);
         summary.warnings = lost::warnings(facts, store);
         view.summary(&summary, setup)?;
@@ -264,7 +265,7 @@ impl Args {
         replay: &Replay<'_, S>,
     ) -> Result<FactReport, epitome::Error> {
         let mut facts = replay.must_keep()?;
-        lost::name_commands(&mut facts, self.store.as_deref());
+        lost::name_commands(&mut facts, Destination::in_store(self.store.as_deref()));
         Ok(facts)
     }
 
