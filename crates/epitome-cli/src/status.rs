@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use epitome::types::hook;
+use epitome::types::{SessionInfo, hook};
 use epitome::{Counted, Keeper, Level, Saved, Shortened, Status, ToolMarks, Watermark};
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                     all.into_iter().map(|status| Told { at: at.clone(), status, said: None });
                 return journal::json(&told.collect::<Vec<_>>());
             }
-            files::to_stdout(|out| overview(out, &all))
+            files::to_stdout(|out| overview(out, &all, &journal.flag()))
         }
     }
 }
@@ -121,22 +121,22 @@ fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
         Ok(most) => most,
     };
     let of_store = |error| Fault::of_store(&error);
+    let keepers = journal.keepers()?;
     let mut all = Vec::new();
-    for keeper in journal.keepers()? {
+    for keeper in &keepers {
         let sessions = keeper.journal().sessions(keeper.scope(), 0, most, false);
-        for info in sessions.map_err(of_store)? {
-            all.push(keeper.status_of(&info).map_err(of_store)?);
-        }
+        all.extend(sessions.map_err(of_store)?.into_iter().map(|info| (keeper, info)));
     }
-    // Those of one profile stay in their order.
-    all.sort_by(|one, other| other.last.cmp(&one.last));
+    // Those of one profile stay in their order. Only of those that are shown more is read.
+    all.sort_by(|(_, one), (_, other)| other.last.cmp(&one.last));
     all.truncate(most);
-    Ok(all)
+    let status = |(keeper, info): (&Keeper, SessionInfo)| keeper.status_of(&info);
+    all.into_iter().map(status).collect::<Result<_, _>>().map_err(of_store)
 }
 
-fn overview(out: &mut dyn Write, all: &[Status]) -> io::Result<()> {
+fn overview(out: &mut dyn Write, all: &[Status], flag: &str) -> io::Result<()> {
     if all.is_empty() {
-        return writeln!(out, "no sessions; `epitome session import FILE` records one");
+        return writeln!(out, "no sessions; `epitome session import{flag} FILE` records one");
     }
     let row = |status: &Status| {
         vec![

@@ -105,11 +105,14 @@ struct Source {
     keeper: Keeper,
     read: VecDeque<SessionInfo>,
     skip: usize,
+    /// Whether there are no more to read.
+    is_exhausted: bool,
 }
 
 impl Pages {
     fn new(journal: &Journal, trashed: bool, most: usize) -> Result<Self, Fault> {
-        let source = |keeper| Source { keeper, read: VecDeque::new(), skip: 0 };
+        let source =
+            |keeper| Source { keeper, read: VecDeque::new(), skip: 0, is_exhausted: false };
         Ok(Self { sources: journal.keepers()?.into_iter().map(source).collect(), trashed, most })
     }
 
@@ -155,12 +158,13 @@ impl Pages {
 impl Source {
     /// Reads a page where nothing of the last one is left.
     fn fill(&mut self, trashed: bool) -> Result<(), Fault> {
-        if !self.read.is_empty() {
+        if self.is_exhausted || !self.read.is_empty() {
             return Ok(());
         }
         let page = self.keeper.journal().sessions(self.keeper.scope(), self.skip, PAGE, trashed);
         let page = page.map_err(|error| Fault::of_store(&error))?;
         self.skip += page.len();
+        self.is_exhausted = page.len() < PAGE;
         self.read.extend(page);
         Ok(())
     }
