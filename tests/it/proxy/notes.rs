@@ -153,6 +153,52 @@ fn reminders_of_claude_code_stand_in_the_prompt_once() {
     assert!(least > 0.8, "the reminders take {:.0} %", 100.0 * (1.0 - least));
 }
 
+/// Reminders in a wording that nobody knows leave as talk does, but for the last few; two that differ
+/// in a number are two.
+#[test]
+fn reminders_that_nobody_knows_leave_but_for_the_last_few() {
+    let call = Call::new("read_log", json!({"n": "{turn}"}));
+    let serving = Serving::start(Script::agent(200, vec![call]), &["--limit", "20000"]);
+    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
+    let read = "Result of calling the Read tool:";
+    let approved = ["Ticket 4711 is approved.", "Ticket 4712 is approved."];
+    let (mut before, mut most, mut until) = (0, 0, None);
+    for request in 1..=160 {
+        assert!(agent.round(&serving), "request {request} ended it: {}", serving.said());
+        let compressions = serving.compressions();
+        if compressions > before {
+            before = compressions;
+            let sent = texts(&serving.last().body);
+            most = most.max(sent.iter().filter(|it| it.contains(read)).count());
+        }
+        if until.is_some_and(|until| compressions > until) {
+            break;
+        }
+        let mut remind = |text: &str| {
+            agent.messages().push(json!({"role": "system", "content": text}));
+        };
+        match request {
+            80 => remind(approved[0]),
+            81 => {
+                remind(approved[1]);
+                until = Some(compressions);
+            }
+            _ if request < 80 && request % 5 == 4 => {
+                let name = ["load", "post", "sum", "date", "book"][request / 5 % 5]
+                    .repeat(1 + request / 25);
+                remind(&format!("{read}\n{}", file(&name, 50)));
+            }
+            _ => {}
+        }
+    }
+    assert!(until.is_some_and(|until| before > until), "{before}: {}", serving.said());
+    assert!(most <= 5, "{most} of them stand there right after a compression");
+    let sent = texts(&serving.last().body);
+    for text in approved {
+        assert!(sent.iter().any(|it| it.contains(text)), "{text} is lost");
+    }
+}
+
 /// What Cline says of the environment stands beside each message of a person; the newest counts.
 #[test]
 fn the_newest_environment_of_cline_stays_and_older_ones_go_first() {
