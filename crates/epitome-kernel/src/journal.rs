@@ -82,8 +82,17 @@ pub struct Clue<'a> {
     pub label: Option<&'a str>,
     /// How many messages a session of another client must have in common with it.
     pub least: usize,
-    /// The address of the readable text of each of its messages that is an answer.
-    pub answers: &'a [Option<ContentId>],
+    /// What each of its messages that is an answer may be known by.
+    pub answers: &'a [Option<AnswerClue>],
+}
+
+/// What a recorded answer may be known by when a client sends it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerClue {
+    /// The address of its readable text.
+    pub text: ContentId,
+    /// An id in it that a provider drew.
+    pub drawn: Option<String>,
 }
 
 /// A session that holds the first messages of a request.
@@ -99,6 +108,8 @@ pub struct Holder {
     pub ends: bool,
     /// Whether the next message of the request is an answer that was recorded there.
     pub answered: bool,
+    /// Whether that record holds the id that a provider drew; an answer may say the same with another.
+    pub has_drawn: bool,
     /// How many of its first messages came without a record of who said them.
     pub opened: usize,
 }

@@ -24,8 +24,8 @@ pub use chain::{Chain, Rest};
 pub use check::{Fault, PlanError, check};
 pub use epitome_types as types;
 pub use journal::{
-    Answered, Batch, Beginning, Clue, Commit, Epochs, Holder, Journal, Met, News, Onward, Said,
-    Turn,
+    AnswerClue, Answered, Batch, Beginning, Clue, Commit, Epochs, Holder, Journal, Met, News,
+    Onward, Said, Turn,
 };
 pub use live::{
     Claim, Evidence, Identity, InForce, Lineage, Reconciled, epoch_of, identify, is_drawn,

@@ -14,15 +14,22 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
+/// What has more letters is no word: nobody mistypes it, and to compare it takes as much as its square.
+const LONGEST: usize = 64;
+
 /// The words that are near to `wanted`, the nearest first and of equals the first, at most so many.
 /// A word of five letters may differ in two: what is offered is a hint, not what will be taken.
 pub fn nearest_words<'a>(wanted: &str, words: &[&'a str], most: usize) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let length = wanted.chars().count();
+    if length > LONGEST {
+        return Vec::new();
+    }
     let allowed = (length * 2 / 5).clamp(1, 3);
     let letters = letters(&wanted);
     let mut near: Vec<(usize, &str)> = words
         .iter()
+        .filter(|word| word.len() <= 4 * LONGEST)
         .filter_map(|&word| {
             let lower = word.to_lowercase();
             let apart = lower.chars().count().abs_diff(length);

@@ -7,9 +7,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use http::StatusCode;
 use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::request::Parts;
+use http::{Method, StatusCode};
 
 use crate::fault::Fault;
 use crate::headers::TOKEN;
@@ -123,7 +123,11 @@ pub(crate) struct Visitor {
 /// When it may not come in.
 pub(crate) fn enter(settings: &Settings, head: &mut Parts) -> Result<Visitor, Fault> {
     let tokens = settings.tokens.as_deref();
-    let named = tokens.is_some() || names_loopback(&head.headers);
+    // A request to a proxy names its host in the address, too. A tunnel goes to whatever it names, and
+    // nowhere from here.
+    let host = head.uri.authority().filter(|_| head.method != Method::CONNECT);
+    let aimed = host.is_none_or(|host| is_loopback(host.as_str()));
+    let named = tokens.is_some() || aimed && names_loopback(&head.headers);
     if !named || !is_from_no_page(&head.headers, tokens.is_some()) {
         let message = "this proxy answers under the name of this machine only, and to no web page: \
             use http://127.0.0.1 or http://localhost";

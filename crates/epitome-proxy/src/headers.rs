@@ -5,8 +5,8 @@
 
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST,
-    HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, REFERER, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 /// The access token of this proxy, where the client's own credential has to stay in place.
@@ -52,8 +52,9 @@ pub(crate) fn upward(
     heard: bool,
 ) -> HeaderMap {
     drop_hop_by_hop(&mut headers);
-    // The client of `upstream` names host and length itself; it has the body whole when it asks.
-    for name in [HOST, CONTENT_LENGTH, EXPECT, TOKEN, SESSION] {
+    // The client of `upstream` names host and length itself; it has the body whole when it asks. The
+    // address that a request was referred from is one of ours, and may be a secret.
+    for name in [HOST, CONTENT_LENGTH, EXPECT, REFERER, TOKEN, SESSION] {
         headers.remove(name);
     }
     if payload == Payload::Plain {

@@ -190,7 +190,7 @@ impl Prepare {
         let made = move || {
             Handle::current().block_on(async {
                 hub.overflowed(&ask, &sent, told).await;
-                hub.prompt(&ask).await
+                hub.prompt_again(&ask, &sent).await
             })
         };
         match bounded(self.within, made).await {

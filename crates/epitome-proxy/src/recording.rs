@@ -1,7 +1,7 @@
 //! Answers that a client may have in full and the journal does not yet.
 //!
-//! Invariant: a request waits for answers that were there before it came, and only for so long that
-//! nobody notices. An answer proves that a request goes on from a conversation, so it has to be
+//! Invariant: a request that nobody names waits for answers that were there before it came, and not
+//! for a store that hangs. An answer proves that a request goes on from a conversation, so it has to be
 //! recorded before the request behind it is looked up. Called by `tee` and `prepare`.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// A record takes some milliseconds; a store that takes longer than this holds no request up.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// A record takes some milliseconds. A request that does not wait for one may be taken for another
+/// conversation, so a slow disk is waited for, and a store that hangs is not.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The answers that are being recorded.
 #[derive(Debug, Default)]

@@ -261,13 +261,23 @@ fn conversation(path: &str) -> Option<(Dialect, Task)> {
 fn passing(path: &str, headers: &HeaderMap) -> Option<&'static [Api]> {
     let is_anthropic = is_of_anthropic(headers);
     let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+    // Other services have longer paths that begin alike (`models/chat/completions`).
+    let is_short = |path: &str, most: usize| path.split('/').count() <= most;
     match (path.strip_prefix("v1/"), path.strip_prefix("api/")) {
         (Some(rest), _) if rest.starts_with("messages/") || rest == "complete" => Some(MESSAGES),
         (Some(rest), _) if is_anthropic && ANTHROPIC.contains(&&*first(rest)) => {
             Some(&[Api::Anthropic])
         }
-        (_, Some(rest)) => OLLAMA.contains(&&*first(rest)).then_some(&[Api::Ollama]),
-        (rest, _) => OPENAI.contains(&&*first(rest.unwrap_or(path))).then_some(COMPATIBLE),
+        (_, Some(rest)) => {
+            let most = if first(rest) == "blobs" { 2 } else { 1 };
+            let is_ollamas = OLLAMA.contains(&&*first(rest)) && is_short(rest, most);
+            is_ollamas.then_some(&[Api::Ollama])
+        }
+        (Some(rest), _) => OPENAI.contains(&&*first(rest)).then_some(COMPATIBLE),
+        (None, _) => {
+            let is_openais = OPENAI.contains(&&*first(path)) && is_short(path, 2);
+            is_openais.then_some(COMPATIBLE)
+        }
     }
 }
 
@@ -372,6 +382,9 @@ mod tests {
             "POST /api/v1/chat/completions",
             "POST /api/v1/messages",
             "POST /model/anthropic.claude/invoke",
+            "POST /models/chat/completions?api-version=1",
+            "POST /api/generate/v1/chat/completions",
+            "POST /v1/models/g%3AgenerateContent",
             "POST /v1beta/models/g:streamGenerateContent?alt=sse",
             "POST /v1/models/g:generateContent",
             "GET /v1/models?key=k",

@@ -42,7 +42,8 @@ impl Stray {
     /// Whether Google's APIs have this path, or their key is on its way.
     pub(crate) fn is_google(uri: &Uri, headers: &HeaderMap) -> bool {
         let path = uri.path().trim_start_matches('/');
-        let verb = path.rsplit_once(':').map_or("", |(_, verb)| verb);
+        let plain = path.replace("%3A", ":").replace("%3a", ":");
+        let verb = plain.rsplit_once(':').map_or("", |(_, verb)| verb);
         let keyed = uri.query().is_some_and(|query| {
             query.split('&').any(|pair| pair.split('=').next() == Some("key"))
         });

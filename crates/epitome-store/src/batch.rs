@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Epoch, Rewrite};
-use epitome_kernel::{Batch, Beginning, Clue, Departure, StoreError};
+use epitome_kernel::{AnswerClue, Batch, Beginning, Clue, Departure, StoreError};
 use rustc_hash::FxHashSet;
 
 /// Chains that are looked up one by one from the end: a request mostly adds a message or two.
@@ -44,6 +44,12 @@ pub(crate) fn deepest<N, E>(
         }
     }
     Ok(best)
+}
+
+/// Whether the bytes of a recorded answer hold the id that a provider drew for one.
+pub(crate) fn has_drawn(bytes: Option<&[u8]>, answer: Option<&AnswerClue>) -> bool {
+    let drawn = answer.and_then(|answer| answer.drawn.as_ref());
+    drawn.zip(bytes).is_some_and(|(id, bytes)| memchr::memmem::find(bytes, id.as_bytes()).is_some())
 }
 
 /// How a batch begins a session that nobody began: with nothing known of it but what it brings.

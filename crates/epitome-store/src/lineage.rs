@@ -6,6 +6,9 @@
 use epitome_kernel::types::{Chain, Covered, EntryKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// The session of a message that is on the way of others and that none of them recorded.
+pub(crate) const NOBODY: i64 = 0;
+
 /// A message of the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Knot {
@@ -62,7 +65,7 @@ impl Lineage {
         let mut estate = Estate::default();
         for knot in self.knots.iter().rev() {
             let heir = match claims.get(&knot.id) {
-                _ if knot.session != session => Some(knot.session),
+                _ if ![session, NOBODY].contains(&knot.session) => Some(knot.session),
                 heir => heir.copied(),
             };
             match heir {

@@ -13,7 +13,11 @@ use epitome_store::Archive;
 use crate::config::{EPITOME, NAME};
 
 /// What makes a folder a project's.
-const MARKS: [&str; 3] = [NAME, ".git", EPITOME];
+const MARKS: [&str; 2] = [NAME, ".git"];
+
+/// What does so in [`EPITOME`] where nothing else does. Files that left prompts are there too, and must
+/// not make a project of the folder that a client happened to work in.
+const FALLBACK_MARKS: [&str; 3] = ["policies", "plugins", "augments"];
 
 /// What stands between a profile and the folder of a project. No name of a profile holds it.
 const AT: char = '@';
@@ -63,8 +67,8 @@ impl From<&str> for ScopeOwner {
 }
 
 impl ScopeOwner {
-    /// In the project that a folder belongs to: the nearest folder upwards with an `epitome.toml`,
-    /// a `.git` or an `.epitome`, else the folder itself. A home is no project of what is below it.
+    /// In the project that a folder belongs to: the nearest folder upwards with an `epitome.toml` or a
+    /// `.git`, else the nearest one with policies, plugins or augments of its own, else the folder itself. A home is no project of what is below it.
     #[must_use]
     pub fn within(self, folder: &Path, home: Option<&Path>) -> Self {
         let folder = real(folder);
@@ -73,7 +77,9 @@ impl ScopeOwner {
         let ways = folder.ancestors().take_while(below_home);
         let ways: Vec<_> =
             if ways.clone().next().is_none() { vec![&*folder] } else { ways.collect() };
-        let project = ways.iter().position(|folder| is_marked(folder)).unwrap_or(0);
+        let project = ways.iter().position(|folder| is_marked(folder));
+        let fallback = || ways.iter().position(|folder| is_marked_within(folder));
+        let project = project.or_else(fallback).unwrap_or(0);
         let folders = ways[..=project].iter().rev();
         Self { folders: folders.map(|folder| folder.display().to_string()).collect(), ..self }
     }
@@ -161,11 +167,16 @@ impl ScopeOwner {
 
 /// The project around a folder: the nearest one upwards that something marks.
 pub(crate) fn project_around(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().find(|folder| is_marked(folder)).map(Path::to_owned)
+    let is_project = |folder: &&Path| is_marked(folder) || is_marked_within(folder);
+    folder.ancestors().find(is_project).map(Path::to_owned)
 }
 
 fn is_marked(folder: &Path) -> bool {
     MARKS.iter().any(|mark| folder.join(mark).exists())
+}
+
+fn is_marked_within(folder: &Path) -> bool {
+    FALLBACK_MARKS.iter().any(|mark| folder.join(EPITOME).join(mark).exists())
 }
 
 /// A folder as everybody sees it.
@@ -227,6 +238,33 @@ mod tests {
         check(&within("a").everywhere(), top.path(), &all);
         check(&within("a").alone(), top.path(), &[own[0], none[0]]);
         check(&within("a").of_tenant("team"), top.path(), &["team/default@TOP/a", "team/default"]);
+    }
+
+    #[test]
+    fn files_that_left_prompts_make_no_project() {
+        let top = tempfile::tempdir().unwrap();
+        create_dir_all(top.path().join("repo/.git")).unwrap();
+        let project = |folder: &str| {
+            let owner = ScopeOwner::from(LOCAL).within(&top.path().join(folder), None);
+            let project = owner.project().map(str::to_owned);
+            project.and_then(|it| {
+                it.strip_prefix(&real(top.path()).display().to_string()).map(str::to_owned)
+            })
+        };
+        create_dir_all(top.path().join("plain/sub")).unwrap();
+        create_dir_all(top.path().join("repo/sub")).unwrap();
+        let before = (project("repo/sub"), project("plain/sub"));
+        assert_eq!(before, (Some("/repo".to_owned()), Some("/plain/sub".to_owned())));
+        for left in
+            ["repo/sub/.epitome/offloaded", "plain/sub/.epitome/archive", "plain/.epitome/archive"]
+        {
+            create_dir_all(top.path().join(left)).unwrap();
+        }
+        assert_eq!((project("repo/sub"), project("plain/sub")), before);
+        create_dir_all(top.path().join("repo/sub/.epitome/policies")).unwrap();
+        create_dir_all(top.path().join("plain/.epitome/policies")).unwrap();
+        let marked = (project("repo/sub"), project("plain/sub"));
+        assert_eq!(marked, (Some("/repo".to_owned()), Some("/plain".to_owned())));
     }
 
     #[test]

@@ -113,8 +113,10 @@ struct Proof<'h> {
 impl<'h> Proof<'h> {
     fn of(holder: &'h Holder, said: &[Evidence], size: &impl Fn(usize) -> u64) -> Self {
         let shared = (holder.shared + usize::from(holder.answered)).min(said.len());
-        let drawn = said[..shared].iter().any(|it| it.drawn);
+        // What a client put in front is its own, with the ids in it.
         let recorded = holder.opened.min(shared)..shared;
+        let witnessed = (holder.shared + usize::from(holder.has_drawn)).min(shared);
+        let drawn = recorded.clone().any(|place| place < witnessed && said[place].drawn);
         let answers: Vec<_> = recorded.filter(|&place| said[place].answer).collect();
         let proven = drawn
             || answers.len() >= PROVING_ANSWERS
@@ -168,11 +170,11 @@ mod tests {
     fn holder(session: &str, label: Option<&str>, shared: usize) -> Holder {
         let label = label.map(str::to_owned);
         let session = session.to_owned();
-        Holder { session, label, shared, ends: false, answered: false, opened: 1 }
+        Holder { session, label, shared, opened: 1, ..Holder::default() }
     }
 
     fn whole(session: &str, label: Option<&str>, shared: usize) -> Holder {
-        Holder { ends: true, answered: true, ..holder(session, label, shared) }
+        Holder { ends: true, answered: true, has_drawn: true, ..holder(session, label, shared) }
     }
 
     #[test]
@@ -193,6 +195,15 @@ mod tests {
         check(NOBODY, "uauau", &[whole("s", None, 3)], "continue s");
         check(NOBODY, "uauau", &[holder("s", None, 4)], "continue s");
         check(NOBODY, "utu", &[holder("s", None, 2)], "continue s");
+        check(NOBODY, "utu", &[whole("s", None, 1)], "continue s");
+    }
+
+    #[test]
+    fn an_id_that_was_not_recorded_proves_nothing() {
+        let same_words = Holder { has_drawn: false, ..whole("s", None, 1) };
+        check(NOBODY, "utu", std::slice::from_ref(&same_words), "new 1");
+        let own = whole("t", None, 1);
+        check(NOBODY, "utu", &[same_words, own], "continue t");
     }
 
     #[test]
@@ -201,6 +212,8 @@ mod tests {
         check(NOBODY, "uauau", &few(whole("s", None, 5)), "new 5");
         check(NOBODY, "uAuAuau", &few(whole("s", None, 5)), "new 5");
         check(NOBODY, "uAuAuAu", &few(whole("s", None, 5)), "continue s");
+        check(NOBODY, "utuau", &few(holder("s", None, 4)), "new 5");
+        check(NOBODY, "utuautu", &few(whole("s", None, 5)), "continue s");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //! Invariant: an answer stands beside the tree, never in it; what goes and what stays is the same
 //! as on disk. Called by the journal and the archive in memory.
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo};
-use epitome_kernel::{Answered, Said, StoreError};
+use epitome_kernel::types::{Chain, EntryKey, Role, SessionInfo};
+use epitome_kernel::{AnswerClue, Answered, Said, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::{SessionId, Shelf};
+use crate::batch;
 use crate::content::Told;
 
 /// An answer, and where it stands.
@@ -99,18 +100,26 @@ impl Shelf {
         }
     }
 
-    /// Whether a session had this answer to a history.
+    /// Whether a session had this answer to a history, which ends `chain`; and whether its record holds
+    /// the id that a provider drew.
     pub(super) fn was_answered(
         &self,
         session: SessionId,
         after: Chain,
-        (chain, text): (Chain, Option<ContentId>),
-    ) -> bool {
-        let mut own = self.answers.iter().filter(|answer| answer.session == session);
-        own.any(|answer| {
-            let is_same = answer.chain() == Some(chain) || Some(answer.answered.text) == text;
-            answer.answered.after == after && is_same
-        })
+        chain: Chain,
+        next: Option<&AnswerClue>,
+    ) -> (bool, bool) {
+        let (mut was_answered, mut has_drawn) = (false, false);
+        let own = self.answers.iter().filter(|answer| answer.session == session);
+        for answer in own.filter(|answer| answer.answered.after == after) {
+            let is_same = answer.chain() == Some(chain);
+            if is_same || next.is_some_and(|next| next.text == answer.answered.text) {
+                was_answered = true;
+                let bytes = answer.answered.bytes.as_deref();
+                has_drawn |= is_same || batch::has_drawn(bytes, next);
+            }
+        }
+        (was_answered, has_drawn)
     }
 
     /// Erases all answers that say this, and those that messages which say it may have been; gives
@@ -122,12 +131,13 @@ impl Shelf {
             .values()
             .filter(|node| node.said.key == key && node.said.role == Role::Assistant);
         let before = |parent| tree.nodes.get(&parent).map(|node| node.said.chain);
-        let places: FxHashSet<Chain> =
-            messages.map(|node| node.parent.and_then(before).unwrap_or_default()).collect();
+        let place = |parent: Option<_>| parent.and_then(before).unwrap_or_default();
+        let places: FxHashSet<(SessionId, Chain)> =
+            messages.map(|node| (node.session, place(node.parent))).collect();
         let (mut told, mut found) = (Told::default(), false);
         for answer in &mut self.answers {
             let says_it = answer.answered.key == Some(key);
-            if says_it || places.contains(&answer.answered.after) {
+            if says_it || places.contains(&(answer.session, answer.answered.after)) {
                 found |= says_it;
                 answer.indexed = true;
                 let bytes = answer.answered.bytes.take();

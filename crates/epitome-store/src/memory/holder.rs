@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use epitome_kernel::types::{Chain, EntryKey, Mark};
+use epitome_kernel::types::{Chain, ContentId, EntryKey, Mark};
 use epitome_kernel::{Clue, Holder, StoreError};
 use rustc_hash::FxHashSet;
 
 use super::{SessionId, Shelf};
-use crate::batch;
 use crate::marks::Way;
+use crate::{batch, content};
 
 impl Shelf {
     /// The index of the deepest of these histories that a session recorded.
@@ -41,7 +41,8 @@ impl Shelf {
         if let Some((index, _)) = others {
             let deepest = from + index;
             for index in (from..=deepest).rev().take(most) {
-                for session in holding(clue.chains[index]).take(64) {
+                // The newest, since a client goes on from what it began last.
+                for session in holding(clue.chains[index]).rev().take(64) {
                     found.entry(session).or_insert(index + 1);
                 }
             }
@@ -52,13 +53,16 @@ impl Shelf {
     fn holder(&self, id: SessionId, shared: usize, clue: &Clue<'_>) -> Option<Holder> {
         let session = self.sessions.get(&id)?;
         let last = shared.checked_sub(1).map_or_else(Chain::default, |last| clue.chains[last]);
-        let next = clue.chains.get(shared).copied().zip(clue.answers.get(shared).copied());
+        let next = clue.chains.get(shared).zip(clue.answers.get(shared));
+        let answered = next.map(|(chain, next)| self.was_answered(id, last, *chain, next.as_ref()));
+        let (answered, has_drawn) = answered.unwrap_or_default();
         Some(Holder {
             session: session.info.name.clone(),
             label: session.info.label.clone(),
             shared,
             ends: session.info.head == last,
-            answered: next.is_some_and(|next| self.was_answered(id, last, next)),
+            answered,
+            has_drawn,
             opened: session.opened as usize,
         })
     }
@@ -89,10 +93,22 @@ impl Shelf {
         }
         let made = self.epochs.iter().filter(|made| made.session == parent && had(&made.place));
         let made: Vec<_> = made.cloned().collect();
+        let mut shared: FxHashSet<ContentId> = FxHashSet::default();
+        shared.extend(made.iter().flat_map(|made| content::of_epoch(&made.recorded.epoch)));
         for mut made in made {
             made.session = heir;
             made.recorded.undone = undone.contains(&made.recorded.epoch.id);
             self.epochs.push(made);
+        }
+        let addresses =
+            said.iter().flat_map(|said| content::addresses(said.text, said.bytes.as_deref()));
+        shared.extend(addresses);
+        for id in shared {
+            if let Some(original) = self.originals.get_mut(&id)
+                && original.held.contains(&parent)
+            {
+                original.held.insert(heir);
+            }
         }
         let keys: FxHashSet<EntryKey> = said.iter().map(|said| said.key).collect();
         let own = self

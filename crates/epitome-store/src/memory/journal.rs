@@ -305,6 +305,7 @@ impl Session {
         info.last.clone_from(&batch.at);
         (info.head, info.messages) = (head, messages);
         let Some(turn) = batch.turn else { return };
+        info.trashed = false;
         info.turns += 1;
         info.tokens = turn.tokens;
         for (total, tokens) in info.total.iter_mut().zip(turn.tokens) {

@@ -38,7 +38,7 @@ impl Tree {
     }
 
     /// The sessions that hold a history, in the order of their beginnings.
-    pub(super) fn holding(&self, chain: Chain) -> impl Iterator<Item = SessionId> {
+    pub(super) fn holding(&self, chain: Chain) -> impl DoubleEndedIterator<Item = SessionId> {
         self.by_chain.get(&chain).into_iter().flat_map(|nodes| nodes.keys().copied())
     }
 

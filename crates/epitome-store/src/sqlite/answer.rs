@@ -161,6 +161,7 @@ pub(crate) fn erase(
         LEFT JOIN message AS before ON before.id = message.parent
         JOIN answer ON answer.scope = message.scope
             AND answer.after = coalesce(before.chain, zeroblob(16))
+            AND (message.shared = 1 OR answer.session = message.session)
         WHERE message.scope = ?1 AND message.key = ?2 AND message.role = 'assistant'";
     rows.extend(ids(connection, same_place, params![scope, key.0])?);
     let mut told = Told::default();

@@ -9,11 +9,12 @@ use rusqlite::{Connection, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fail::Fail;
+use super::inherit::Hand;
 use super::ledger::{BRANCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
 use super::session::SessionId;
 use super::{act, answer, memo, remove, shelf, tree};
 use crate::content;
-use crate::lineage::{Estate, Lineage};
+use crate::lineage::{Estate, Lineage, NOBODY};
 
 /// Deletes a session; gives how many messages went.
 pub(crate) fn session(
@@ -77,11 +78,17 @@ impl Will<'_> {
     /// Hands over the messages that stay, with their texts.
     fn leave(&mut self, estate: &Estate) -> Result<(), Fail> {
         for &(id, heir) in &estate.left {
-            self.ledger.change(self.connection, &MESSAGE, id, "session = ?2", params![heir])?;
-            let text: [u8; 16] = self
+            let (text, chain): ([u8; 16], [u8; 16]) = self
                 .connection
-                .prepare_cached("SELECT text FROM message WHERE id = ?1")?
-                .query_row([id], |row| row.get(0))?;
+                .prepare_cached("SELECT text, chain FROM message WHERE id = ?1")?
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            // Of a history that an older version recorded for several the heir may have its own.
+            let own = tree::find(self.connection, (self.ledger.scope, heir), Chain(chain))?;
+            let (owner, set) = match own {
+                Some(_) => (NOBODY, "session = ?2, indexed = 1"),
+                None => (heir, "session = ?2"),
+            };
+            self.ledger.change(self.connection, &MESSAGE, id, set, params![owner])?;
             let bytes = tree::bytes(self.connection, id)?;
             self.hand_over(content::addresses(ContentId(text), bytes.as_deref()), heir)?;
         }
@@ -94,18 +101,8 @@ impl Will<'_> {
         texts: impl IntoIterator<Item = ContentId>,
         heir: SessionId,
     ) -> rusqlite::Result<()> {
-        for id in texts {
-            let held = self
-                .connection
-                .prepare_cached(
-                    "SELECT 1 FROM held WHERE scope = ?1 AND blob = ?2 AND session = ?3",
-                )?
-                .exists(params![self.ledger.scope, id.0, self.doomed])?;
-            if held {
-                self.ledger.insert(self.connection, &HELD, params![id.0, heir], &[])?;
-            }
-        }
-        Ok(())
+        let hand = Hand { connection: self.connection, from: self.doomed, to: heir };
+        hand.share(self.ledger, texts)
     }
 
     /// Deletes the messages that nobody needs; gives what they said.

@@ -15,6 +15,8 @@ const LOOKED_UP: usize = 16;
 
 /// Terms that are near to one of a word that nothing holds.
 const NEAREST: usize = 5;
+/// Terms of a word that was not found which are compared with all there are.
+const COMPARED: usize = 16;
 
 /// Writes texts as the index holds them.
 pub(crate) struct Index {
@@ -91,9 +93,13 @@ pub(crate) fn nearest(
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let mut near: Vec<String> = Vec::new();
     for word in words {
+        let mut compared = 0;
         Terms::new().each(word, |term| {
-            let terms = nearest_words(term, &known, NEAREST);
-            near.extend(terms.into_iter().map(|term| format!("\"{begin}{term}\"")));
+            if compared < COMPARED {
+                let terms = nearest_words(term, &known, NEAREST);
+                near.extend(terms.into_iter().map(|term| format!("\"{begin}{term}\"")));
+            }
+            compared += 1;
         });
     }
     Ok((!near.is_empty()).then(|| near.join(" OR ")))

@@ -79,7 +79,8 @@ fn any(
     Ok(found.then_some(()))
 }
 
-/// The sessions that hold a history.
+/// The sessions that hold a history, as many as are looked at: the newest, since a client goes on from
+/// what it began last.
 fn holding(
     connection: &Connection,
     scope: i64,
@@ -87,7 +88,7 @@ fn holding(
     chain: Chain,
 ) -> rusqlite::Result<Vec<SessionId>> {
     connection
-        .prepare_cached(&format!("SELECT session.id {HOLDING} ORDER BY session.id LIMIT 64"))?
+        .prepare_cached(&format!("SELECT session.id {HOLDING} ORDER BY session.id DESC LIMIT 64"))?
         .query_map(params![scope, chain.0, clue.format], |row| row.get(0))?
         .collect()
 }
@@ -108,16 +109,21 @@ fn holder(
         .query_row([session], |row| {
             Ok((row.get(0)?, row.get(1)?, Chain(row.get(2)?), row.get::<_, u32>(3)?))
         })?;
-    let next = clue.chains.get(shared).zip(clue.answers.get(shared));
-    let answered = match next {
-        Some((chain, text)) => connection
-            .prepare_cached(
-                "SELECT 1 FROM answer WHERE scope = ?1 AND after = ?2 AND session = ?3
-                 AND (chain = ?4 OR text = ?5)",
-            )?
-            .exists(params![scope, last.0, session, chain.0, text.map(|text| text.0)])?,
-        None => false,
-    };
-    let ends = head == last;
-    Ok(Holder { session: name, label, shared, ends, answered, opened: opened as usize })
+    let (mut answered, mut has_drawn) = (false, false);
+    if let Some((chain, next)) = clue.chains.get(shared).zip(clue.answers.get(shared)) {
+        let mut statement = connection.prepare_cached(
+            "SELECT chain = ?4, bytes FROM answer WHERE scope = ?1 AND after = ?2 AND session = ?3
+             AND (chain = ?4 OR text = ?5)",
+        )?;
+        let text = next.as_ref().map(|next| next.text.0);
+        let mut rows = statement.query(params![scope, last.0, session, chain.0, text])?;
+        while let Some(row) = rows.next()? {
+            let is_same: Option<bool> = row.get(0)?;
+            let bytes = row.get_ref(1)?.as_bytes_or_null().ok().flatten();
+            answered = true;
+            has_drawn |= is_same == Some(true) || batch::has_drawn(bytes, next.as_ref());
+        }
+    }
+    let (ends, opened) = (head == last, opened as usize);
+    Ok(Holder { session: name, label, shared, ends, answered, has_drawn, opened })
 }

@@ -3,7 +3,7 @@
 //! Invariant: nothing that was recorded behind the place comes along, and what comes along is the new
 //! session's own. Called by [`super::journal`].
 
-use epitome_kernel::types::{Chain, EntryKey};
+use epitome_kernel::types::{Chain, ContentId, EntryKey};
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
@@ -11,6 +11,7 @@ use super::fail::Fail;
 use super::ledger::{ACT, HELD, Ledger, MARK, SESSION};
 use super::session::SessionId;
 use super::{epoch, memo, session, tree};
+use crate::content;
 use crate::marks::Way;
 
 /// Gives a new session what another one had when it came to a place.
@@ -25,6 +26,10 @@ pub(crate) fn up_to(
     let owner = (ledger.scope, parent);
     let said = tree::history(connection, owner, place, 0, usize::MAX)?;
     let way = Way::of(&said, info.head == place);
+    let hand = Hand { connection, from: parent, to: heir };
+    for said in &said {
+        hand.share(ledger, content::addresses(said.text, said.bytes.as_deref()))?;
+    }
     acts(connection, ledger, (parent, heir), &way)?;
     let undone = marks(connection, ledger, (parent, heir), &way)?;
     let sql = format!("{} FROM epoch WHERE session = ?1 ORDER BY id", epoch::COLUMNS);
@@ -37,6 +42,7 @@ pub(crate) fn up_to(
             continue;
         }
         let known = epoch::recorded(connection, row)?.epoch;
+        hand.share(ledger, content::of_epoch(&known))?;
         epoch::add(connection, ledger, heir, &known, place)?;
         if undone.contains(&known.id.0) {
             let id: i64 = connection
@@ -62,6 +68,35 @@ pub(crate) fn up_to(
     }
     ledger.seen += 1;
     Ok(())
+}
+
+/// Lets one session hold what another one holds, so that what names it finds it there.
+pub(crate) struct Hand<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) from: SessionId,
+    pub(crate) to: SessionId,
+}
+
+impl Hand<'_> {
+    /// Shares those of these texts that the one holds.
+    pub(crate) fn share(
+        &self,
+        ledger: &mut Ledger,
+        texts: impl IntoIterator<Item = ContentId>,
+    ) -> rusqlite::Result<()> {
+        for id in texts {
+            let held = self
+                .connection
+                .prepare_cached(
+                    "SELECT 1 FROM held WHERE scope = ?1 AND blob = ?2 AND session = ?3",
+                )?
+                .exists(params![ledger.scope, id.0, self.from])?;
+            if held {
+                ledger.insert(self.connection, &HELD, params![id.0, self.to], &[])?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn acts(

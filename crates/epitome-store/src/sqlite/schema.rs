@@ -250,12 +250,16 @@ const MIGRATIONS: [&str; 7] = [
     // Sessions share nothing. `label` is the id that a client gives its session, `opened` counts the
     // first messages that nobody recorded the author of, and `place` is what the session had come to
     // when something was done. What older versions recorded for all sessions of a scope at once stays
-    // so: messages that may be on the way of several (`shared`), and rewrites (session 0). The ledger
+    // so: messages that may be on the way of several (`shared`), and rewrites (session 0). They named
+    // a session by the id of its client: what looks like one is its label. Who said what came before
+    // the first recorded answer nobody knows. The ledger
     // sums these columns apart (`scope.whole`), so that its other sum is what it was.
     "ALTER TABLE session ADD COLUMN label TEXT;
     ALTER TABLE session ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
     UPDATE session SET opened =
-        coalesce((SELECT min(place) FROM answer WHERE answer.session = session.id), 0);
+        coalesce((SELECT min(place) FROM answer WHERE answer.session = session.id), messages);
+    UPDATE session SET label = name WHERE name GLOB 'ses_*' OR name GLOB
+        '????????-????-????-????-????????????';
     CREATE INDEX session_label ON session (scope, label) WHERE label IS NOT NULL;
     ALTER TABLE scope ADD COLUMN whole BLOB NOT NULL DEFAULT x'00000000000000000000000000000000';
     ALTER TABLE act ADD COLUMN place BLOB;

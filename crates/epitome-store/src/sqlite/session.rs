@@ -24,8 +24,8 @@ const INFO: &str = "SELECT id, name, title, format, model, started, last, head, 
 const MESSAGES: &str =
     "title = ?2, format = ?3, model = ?4, last = ?5, head = ?6, messages = ?7, used = ?8";
 
-/// What a request says besides.
-const REQUEST: &str = "turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
+/// What a request says besides; a session that goes on is out of the trash.
+const REQUEST: &str = "trashed = 0, turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
     size = ?14, rent = ?15";
 
 fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {

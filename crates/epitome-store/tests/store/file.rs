@@ -14,7 +14,7 @@ use epitome_store::{Durability, Sqlite};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-fn place() -> (TempDir, PathBuf) {
+pub(crate) fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
     (folder, path)
@@ -199,7 +199,7 @@ fn text_is_stored_once() {
 }
 
 /// Takes a store back to the schema of an earlier version.
-fn take_back(path: &Path, version: u32) {
+pub(crate) fn take_back(path: &Path, version: u32) {
     let raw = Connection::open(path).unwrap();
     let drop_tables = |tables: &[&str]| {
         for table in tables {

@@ -15,6 +15,8 @@ mod damage;
 #[cfg(test)]
 mod file;
 #[cfg(test)]
+mod heirs;
+#[cfg(test)]
 mod journal;
 #[cfg(test)]
 mod laws;

@@ -23,22 +23,29 @@ const GOES_ON: [&str; 2] = [
     "Another language model started to solve this problem",
 ];
 
-/// By so many characters a summary is known again.
+/// A summary is known again by lines of at least so many characters, by so many of each, and by so many
+/// lines: clients drop parts of it and word its frame anew.
+const LEAST: usize = 24;
 const KNOWN_BY: usize = 64;
+const LINES: usize = 8;
+
+/// Agents of one client whose summaries are remembered at once.
+const AGENTS: usize = 16;
 
 /// Only so many bytes of a message are looked at.
 const LOOKED_AT: usize = 16 << 10;
 
-/// The summaries that clients were given and have not gone on with yet, by tenant and label.
+/// The summaries that clients were given and have not gone on with yet, by tenant and label, the newest
+/// last. Agents of one client may have their histories compacted at the same time.
 #[derive(Default)]
-pub(super) struct Compactions(HashMap<(String, String), Given>);
+pub(super) struct Compactions(HashMap<(String, String), Vec<Given>>);
 
 /// A summary that a client was given.
 struct Given {
     /// The session that it is of.
     session: String,
-    /// The beginning of its text, as it stands in JSON.
-    opening: Option<String>,
+    /// Beginnings of its longest lines, as they stand in JSON.
+    lines: Vec<String>,
 }
 
 /// Whether a message asks for a summary to go on with.
@@ -51,35 +58,55 @@ impl Compactions {
     /// A client asked for a summary of a session.
     pub(super) fn asked(&mut self, sent: &Sent) {
         if let Some(of) = key(&sent.tenant, sent.label.as_deref()) {
-            self.0.insert(of, Given { session: sent.prompt.session.clone(), opening: None });
+            let given = self.0.entry(of).or_default();
+            given.retain(|it| it.session != sent.prompt.session);
+            given.push(Given { session: sent.prompt.session.clone(), lines: Vec::new() });
+            given.drain(..given.len().saturating_sub(AGENTS));
         }
     }
 
     /// A client was given an answer.
     pub(super) fn answered(&mut self, sent: &Sent, answer: &Entry) {
         let given = key(&sent.tenant, sent.label.as_deref()).and_then(|of| self.0.get_mut(&of));
-        if let Some(given) = given.filter(|_| sent.compacting) {
-            let opening: String = answer.readable().trim().chars().take(KNOWN_BY).collect();
-            let escaped = serde_json::Value::from(opening).to_string();
-            given.opening = Some(escaped.trim_matches('"').to_owned()).filter(|it| !it.is_empty());
+        let mut given = given.into_iter().flatten().filter(|_| sent.compacting);
+        if let Some(given) = given.find(|it| it.session == sent.prompt.session) {
+            given.lines = longest_lines(&answer.readable());
         }
     }
 
     /// The session that a new conversation goes on with, where its client compacted that one.
     pub(super) fn adopted(&self, ask: &Ask, history: &History) -> Option<String> {
         let label = ask.label.as_deref()?;
-        let given = self.0.get(&key(&ask.tenant, Some(label))?);
-        let opening = given.and_then(|given| given.opening.as_deref());
+        let given = self.0.get(&key(&ask.tenant, Some(label))?).map_or(&[][..], Vec::as_slice);
         let messages = history.scan.messages.iter().take(3);
         let texts = messages.filter_map(|message| ask.bytes.get(message.range.clone()));
-        let phrases: Vec<_> = GOES_ON.into_iter().chain(opening).collect();
-        let goes_on = |text: &[u8]| {
-            let text = beginning(text);
-            phrases.iter().any(|phrase| text.contains(phrase))
-        };
-        let session = given.map_or(label, |given| &given.session);
-        texts.into_iter().any(goes_on).then(|| session.to_owned())
+        let texts: Vec<_> = texts.map(beginning).collect();
+        let holds = |phrase: &str| texts.iter().any(|text| text.contains(phrase));
+        let is_known = |it: &&Given| it.lines.iter().any(|line| holds(line));
+        if let Some(known) = given.iter().rev().find(is_known) {
+            return Some(known.session.clone());
+        }
+        // In other words than it was given: whose it is is clear only where there is one.
+        let goes_on = GOES_ON.iter().any(|phrase| holds(phrase));
+        match given {
+            [] => goes_on.then(|| label.to_owned()),
+            [one] => goes_on.then(|| one.session.clone()),
+            _ => None,
+        }
     }
+}
+
+/// What the longest lines of a summary begin with, as it stands in JSON.
+fn longest_lines(summary: &str) -> Vec<String> {
+    let mut lines: Vec<&str> = summary.lines().map(str::trim).collect();
+    lines.retain(|line| line.chars().count() >= LEAST);
+    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
+    let in_json = |line: &&str| {
+        let beginning: String = line.chars().take(KNOWN_BY).collect();
+        let escaped = serde_json::Value::from(beginning).to_string();
+        escaped[1..escaped.len() - 1].to_owned()
+    };
+    lines.iter().take(LINES).map(in_json).collect()
 }
 
 fn key(tenant: &str, label: Option<&str>) -> Option<(String, String)> {

@@ -175,6 +175,20 @@ impl Hub {
     /// When the request cannot be read, or the journal fails; see [`Error`]. The conversation then
     /// stands as it was, and the hub goes on.
     pub async fn prompt(&self, ask: &Ask) -> Result<Sent, Error> {
+        self.prompt_of(ask, None).await
+    }
+
+    /// The prompt to send in place of one that its provider refused ([`Hub::overflowed`]), in the same
+    /// conversation: an attempt that nobody answered proves none by itself.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Hub::prompt`].
+    pub async fn prompt_again(&self, ask: &Ask, refused: &Sent) -> Result<Sent, Error> {
+        self.prompt_of(ask, Some(&refused.prompt.session)).await
+    }
+
+    async fn prompt_of(&self, ask: &Ask, again: Option<&str>) -> Result<Sent, Error> {
         let history = self.history(ask)?;
         loop {
             let (slot, known) = locked(&self.conversations).slot(&history);
@@ -190,6 +204,7 @@ impl Hub {
                 None => None,
             };
             let mut session = place.take().unwrap_or_else(|| self.open(ask));
+            session.told.again = again.map(str::to_owned);
             let sent = self.send(&mut session, ask, &history, &slot).await;
             *place = Some(session);
             drop(maker);

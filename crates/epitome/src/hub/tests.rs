@@ -205,6 +205,49 @@ fn a_history_that_its_client_compacted_keeps_the_name() {
 }
 
 #[test]
+fn agents_of_one_client_that_compact_at_once_keep_their_names() {
+    let live = hub(&Arc::default(), None);
+    let asks = ["a", "b"].map(|topic| {
+        let mut compacting = talk(topic, 3);
+        compacting[1] = say("user", &format!("Mend the parser of {topic}."));
+        compacting.push(say("assistant", "Done."));
+        compacting.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."));
+        sent(&live, &ask(&compacting, "work"))
+    });
+    let names = asks.each_ref().map(|asked| asked.prompt.session.clone());
+    assert_ne!(names[0], names[1]);
+    let summaries =
+        ["The parser was mended in the morning.", "The tests of the lexer all pass now."];
+    for (asked, summary) in asks.iter().zip(summaries) {
+        let text = format!("<summary>\n{summary}\n</summary>");
+        let message = Some(say("assistant", &text).to_string().into());
+        now(live.answered(asked, &Answered { message, ..Answered::default() }));
+    }
+    for (summary, expected) in summaries.iter().zip(&names) {
+        let goes_on =
+            format!("This session is being continued from a previous conversation.\n{summary}");
+        let after = [say("system", "Be brief."), say("user", &goes_on)];
+        assert_eq!(&name(&live, &after, "work"), expected);
+    }
+    let quoted = "This session is being continued from a previous conversation, says a book.";
+    let other = name(&live, &[say("system", "Be brief."), say("user", quoted)], "work");
+    assert!(!names.contains(&other), "{other}");
+}
+
+#[test]
+fn a_prompt_that_was_refused_is_made_again_in_its_session() {
+    let journal: Arc<Memory> = Arc::default();
+    let live = hub(&journal, None);
+    let asked = ask(&talk("a", 0), "");
+    let refused = sent(&live, &asked);
+    now(live.overflowed(&asked, &refused, Overflow::default()));
+    let again = now(live.prompt_again(&asked, &refused)).unwrap();
+    assert_eq!(again.prompt.session, refused.prompt.session);
+    let sessions = journal.sessions(&crate::scope("default"), 0, 9, true).unwrap();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+}
+
+#[test]
 fn a_restart_goes_on_with_the_same_bytes() {
     let journal = Arc::default();
     let mut live = hub(&journal, Some(300));

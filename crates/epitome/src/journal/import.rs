@@ -69,7 +69,7 @@ impl Keeper {
         if entries.is_empty() {
             return Err(Error::Empty);
         }
-        let incoming = self.meet(&document)?;
+        let incoming = self.meet(&document, name)?;
         let session = self.name_for(&incoming, name)?;
         let imported = Imported {
             session: session.clone(),
@@ -78,11 +78,8 @@ impl Keeper {
             new: entries.len() - incoming.known,
             warnings: request.torn.iter().map(ToString::to_string).collect(),
         };
-        let stands = || {
-            let info = self.journal.session(&self.scope, &session);
-            info.is_ok_and(|info| Some(&info.head) == incoming.chains.last())
-        };
-        if imported.new > 0 || !stands() {
+        // What is there already changes nothing: the session may have gone on since.
+        if imported.new > 0 {
             for batch in self.batches(&incoming, now) {
                 self.journal.append(&self.scope, &session, &batch)?;
             }
@@ -90,7 +87,11 @@ impl Keeper {
         Ok(imported)
     }
 
-    fn meet<'a>(&self, document: &'a Document<'a>) -> Result<Incoming<'a>, StoreError> {
+    fn meet<'a>(
+        &self,
+        document: &'a Document<'a>,
+        name: Option<&str>,
+    ) -> Result<Incoming<'a>, StoreError> {
         let keys: Vec<_> = document.entries().iter().map(EntryKey::of).collect();
         let chains: Vec<_> = keys
             .iter()
@@ -99,7 +100,7 @@ impl Keeper {
                 Some(*chain)
             })
             .collect();
-        let session = self.same(document, &chains)?;
+        let session = self.same(document, &chains, name)?;
         let known = match &session {
             Some(session) => self.journal.known(&self.scope, session, &chains)?,
             None => None,
@@ -108,11 +109,13 @@ impl Keeper {
         Ok(Incoming { document, keys, chains, known, session })
     }
 
-    /// The session that a recording is of: one that holds all of it, or that it proves to go on from.
+    /// The session that a recording is of: the one that was imported under its name, or one that it
+    /// proves to go on from. An opening in common is no proof (SPEC 2.13).
     fn same(
         &self,
         document: &Document<'_>,
         chains: &[Chain],
+        name: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let said = document.entries();
         let answers: Vec<_> = said.iter().map(answer).collect();
@@ -123,20 +126,29 @@ impl Keeper {
             least: 1,
             answers: &answers,
         };
-        let holders = self.journal.holders(&self.scope, &clue)?;
-        if let Some(whole) = holders.iter().find(|holder| holder.shared == chains.len()) {
-            return Ok(Some(whole.session.clone()));
-        }
         let evidence: Vec<_> = said.iter().map(evidence).collect();
         // In a recording a model said what a model says.
+        let holders = self.journal.holders(&self.scope, &clue)?;
         let holders: Vec<_> = holders.into_iter().map(|it| Holder { opened: 0, ..it }).collect();
+        let name = name.unwrap_or(UNNAMED);
+        let is_named = |it: &&Holder| {
+            let rest = it.session.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let mut named = holders.iter().filter(is_named);
+        if let Some(whole) = named.find(|holder| holder.shared == chains.len()) {
+            return Ok(Some(whole.session.clone()));
+        }
         let counter = for_model(document.model().unwrap_or(BUDGET_VOCABULARY));
         let size = |place: usize| said.get(place).map_or(0, |it| counter.count(&it.readable()));
-        let nobody = Claim { label: None, session: None };
-        Ok(match identify(nobody, &evidence, size, &holders) {
-            Identity::Continue(from) | Identity::Branch { from, .. } => Some(from.session.clone()),
-            Identity::New { .. } => None,
-        })
+        let named = holders.iter().filter(is_named).map(|holder| Some(&*holder.session));
+        for session in named.chain([None]) {
+            let found = identify(Claim { label: None, session }, &evidence, size, &holders);
+            if let Identity::Continue(from) | Identity::Branch { from, .. } = found {
+                return Ok(Some(from.session.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// The session that a recording belongs to: the one whose history it repeats or goes on from,

@@ -87,6 +87,28 @@ fn an_edited_file_is_a_branch_and_another_one_of_its_name_is_not() {
 }
 
 #[test]
+fn the_beginning_of_another_session_takes_nothing_back() {
+    let keeper = keeper();
+    let messages = conversation(4);
+    import(&keeper, &messages, Some("a"));
+    let (name, new) = import(&keeper, &messages[..2], Some("b"));
+    assert_eq!((&*name, new), ("b", 2));
+    assert_eq!(import(&keeper, &messages[..9], Some("c")), ("a".to_owned(), 0));
+    assert_eq!(import(&keeper, &messages[..2], Some("a")), ("a".to_owned(), 0));
+    assert_eq!(keeper.session(Some("a")).unwrap().messages, 17);
+}
+
+#[test]
+fn a_short_file_that_grew_is_the_same_session() {
+    let keeper = keeper();
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut messages = vec![said("user", "Hello."), said("assistant", "Hi!")];
+    assert_eq!(import(&keeper, &messages, Some("talk")), ("talk".to_owned(), 2));
+    messages.extend([said("user", "How are you?"), said("assistant", "Well.")]);
+    assert_eq!(import(&keeper, &messages, Some("talk")), ("talk".to_owned(), 2));
+}
+
+#[test]
 fn nothing_is_no_conversation() {
     let error = keeper().import(b"[]", None, None, AT).unwrap_err();
     assert_eq!(error.to_string(), "holds no message; expected a conversation");

@@ -5,7 +5,7 @@
 //! turn for each request, before anything is read of the session.
 
 use epitome_kernel::{
-    Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify, is_drawn,
+    AnswerClue, Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify, is_drawn,
 };
 use epitome_types::{Chain, ContentId, Entry, EntryKey, Role};
 
@@ -47,6 +47,9 @@ impl Session {
         extends: bool,
         begin: bool,
     ) -> Result<Belonging, Error> {
+        if let Some(name) = &self.told.again {
+            return Ok(Belonging::to(name, state.proven));
+        }
         if let Some(name) = &self.name
             && (self.named
                 || extends && (state.proven || !self.told.hub || self.told.label.is_some()))
@@ -147,7 +150,7 @@ impl Session {
         let label = self.told.label.as_deref().filter(|_| lead > 0);
         let Some(label) = label else { return Ok(None) };
         let is_own = |it: &&Holder| it.label.as_deref() == Some(label) && it.shared <= lead;
-        for holder in holders.iter().filter(is_own).take(OTHERS) {
+        for holder in holders.iter().filter(is_own).rev().take(OTHERS) {
             let info = self.journal.session(&self.scope, &holder.session)?;
             let mut spoken = keys[lead..].iter();
             let (mut before, mut shared, mut ends) = (0, 0, true);
@@ -244,8 +247,10 @@ pub(crate) fn evidence(entry: &Entry) -> Evidence {
     Evidence { answer, drawn: ids.any(|id| is_drawn(id)), system }
 }
 
-/// The address of what an answer says.
-pub(crate) fn answer(entry: &Entry) -> Option<ContentId> {
+/// What an answer may be known by.
+pub(crate) fn answer(entry: &Entry) -> Option<AnswerClue> {
     let text = (entry.role == Role::Assistant).then(|| entry.readable());
-    text.filter(|text| !text.is_empty()).map(|text| ContentId::of(&text))
+    let text = ContentId::of(&text.filter(|text| !text.is_empty())?);
+    let drawn = entry.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
+    Some(AnswerClue { text, drawn })
 }

@@ -133,6 +133,8 @@ pub(crate) struct Told {
     pub(crate) window: Option<KnownLimit>,
     /// What the next prompt is held to, in tokens, since its provider refused the last one.
     pub(crate) refused: Option<u64>,
+    /// The session of the same request, where it was made before.
+    pub(crate) again: Option<String>,
 }
 
 /// How a session is given its history.
