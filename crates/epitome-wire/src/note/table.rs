@@ -190,7 +190,10 @@ pub(super) const AIDER_REPLIES: [Row; 11] = [
 ];
 
 /// What Claude Code, and clients that take after it, put into reminders.
-pub(super) const REMINDERS: [Row; 26] = [
+pub(super) const REMINDERS: [Row; 28] = [
+    // A person typed it while the agent was at work.
+    ("The user sent ", Any, Wording("heard")),
+    ("Contents of ", Any, Named("instructions", "Contents of ", ":")),
     ("As you answer the user's questions, you can use the following", Any, Kind("context")),
     ("Available agent types for the Agent tool", Any, Kind("agents")),
     ("Available agent types", Any, Kind("agents")),

@@ -57,6 +57,20 @@ fn the_example_of_aider_is_nobodys() {
 }
 
 #[test]
+fn what_a_person_typed_meanwhile_and_instructions_of_a_folder_stay() {
+    for ticket in [4711, 4712] {
+        let heard = format!(
+            "The user sent a new message while you were working:\nNever close ticket {ticket}."
+        );
+        let tagged = format!("<system-reminder>\n{heard}\n</system-reminder>");
+        reminded(&heard, Some(&format!("heard {}", ContentId::of(&heard))));
+        assert_eq!(crate::speaker::of_text(Role::User, &tagged), Speaker::Harness);
+    }
+    let rules = "Contents of /srv/w/sub/CLAUDE.md:\n\nRULE-77: no tabs.";
+    reminded(rules, Some("instructions /srv/w/sub/CLAUDE.md"));
+}
+
+#[test]
 fn reminders_of_claude_code_go_by_what_they_are_about() {
     reminded(
         "As you answer the user's questions, you can use the following context:\n# x",
