@@ -13,8 +13,8 @@ fn taking(limit: u64) -> Upstream {
     Upstream::start(Script { turns, limit: Some(limit), ..Script::default() }).unwrap()
 }
 
-/// Talks in a place, so many messages of about thirty tokens, in long words.
-fn chat(place: &Place, model: &str, args: &str, messages: std::ops::Range<usize>) -> Ran {
+/// So many messages of about thirty tokens, in long words.
+fn lines(messages: std::ops::Range<usize>) -> String {
     let line = |n| {
         format!(
             "Understandably, international conversations concerning department number {n} require \
@@ -22,9 +22,13 @@ fn chat(place: &Place, model: &str, args: &str, messages: std::ops::Range<usize>
              straightforward communication throughout the organisation.\n"
         )
     };
-    let lines: String = messages.map(line).collect();
+    messages.map(line).collect()
+}
+
+/// Says them in a place.
+fn chat(place: &Place, model: &str, args: &str, messages: std::ops::Range<usize>) -> Ran {
     let all = ["chat", "--store", "s.db", "--model", model, "--session", "long"].into_iter();
-    place.feed(all.chain(args.split_whitespace()), lines.as_bytes())
+    place.feed(all.chain(args.split_whitespace()), lines(messages).as_bytes())
 }
 
 fn run(place: &Place, line: &str) -> Ran {
@@ -160,6 +164,24 @@ fn a_limit_that_a_refusal_taught_outlives_the_process() {
     let found = found(&place, "--store s.db", "window");
     let is_told = |one: &String| one.contains("tokens, learned from a refusal");
     assert!(found.iter().any(is_told), "{found:?}");
+}
+
+#[test]
+fn what_a_refusal_taught_holds_in_every_project() {
+    let (place, upstream) = (Place::new(), taking(1500));
+    let model = format!("openai:m@{}/v1", upstream.url());
+    let talk = |folder: &str| {
+        std::fs::create_dir_all(place.path(&format!("{folder}/.git"))).unwrap();
+        let mut command = place.command(["chat", "--model", &model]);
+        command.current_dir(place.path(folder)).stdin(std::process::Stdio::piped());
+        let ran = Ran::of(command, lines(0..40).as_bytes());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    };
+    talk("one");
+    let taught = refused(&upstream);
+    assert!((1..=3).contains(&taught), "{taught} refusals");
+    talk("two");
+    assert_eq!(refused(&upstream), taught, "the other project had to learn it again");
 }
 
 #[test]

@@ -171,10 +171,8 @@ pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBu
 pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<Taught> {
     let store = store.exists().then(|| Sqlite::open_existing(store).ok()).flatten();
     let Some(store) = store else { return Vec::new() };
-    let owner = settings::owner(config).alone();
-    let readers = Keeper::of(Arc::new(store), profile.clone(), owner).readers();
-    let taught = readers.unwrap_or_default().into_iter().filter_map(|it| it.lessons().ok());
-    taught.flatten().collect()
+    let owner = settings::owner(config);
+    Keeper::of(Arc::new(store), profile.clone(), owner).lessons().unwrap_or_default()
 }
 
 /// How large a prompt to a model may be, as its server or a refusal said, and which of them.

@@ -36,6 +36,12 @@ pub fn scope_of(tenant: &str, profile: &str) -> String {
     format!("{tenant}/{profile}")
 }
 
+/// The scope of the same tenant and profile that belongs to no project.
+pub(crate) fn of_no_project(scope: &str) -> &str {
+    // A project is the absolute path of its folder.
+    scope.split_once("@/").map_or(scope, |(none, _)| none)
+}
+
 /// Whose sessions somebody keeps: a tenant, and the project that they work in.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! What refusals and answers taught of models: how large a prompt they take, and how they count.
 //!
-//! Invariant: a lesson holds for the prompts of one scope to one model through one API, counted by
-//! one counter; it outlives the process, holds nothing that was said, and changes what prompts are
+//! Invariant: a lesson holds for the prompts of one tenant with one profile to one model through one
+//! API, counted by one counter, in whichever project; it outlives the process, holds nothing that was said, and changes what prompts are
 //! held to, never one that was made. Fed by sessions and the hub, asked where a prompt's bounds are
 //! worked out.
 
@@ -15,6 +15,7 @@ use epitome_kernel::{Journal, StoreError};
 use epitome_types::Overflow;
 
 use crate::locks::locked;
+use crate::scope::of_no_project;
 use crate::session::Prompt;
 pub(crate) use lesson::{Learned, Sent};
 pub use record::{Counted, Shortened, Taught};
@@ -22,7 +23,10 @@ pub use record::{Counted, Shortened, Taught};
 /// Whom a prompt is for, and who counted it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct About {
+    /// Where its session is.
     scope: Arc<str>,
+    /// Where what is learned is kept: a model is no other in another project.
+    shelf: Arc<str>,
     key: Arc<str>,
 }
 
@@ -37,7 +41,7 @@ pub(crate) struct Lessons {
 impl About {
     pub(crate) fn new(scope: &str, format: &str, model: Option<&str>, counter: &str) -> Self {
         let key = record::key(format, model, counter);
-        Self { scope: scope.into(), key: key.into() }
+        Self { scope: scope.into(), shelf: of_no_project(scope).into(), key: key.into() }
     }
 }
 
@@ -109,7 +113,7 @@ impl Lessons {
         match learned {
             Ok((done, changed)) => {
                 if let Some(written) = changed {
-                    let kept = journal.learn(&about.scope, &about.key, &written);
+                    let kept = journal.learn(&about.shelf, &about.key, &written);
                     kept.unwrap_or_else(failed);
                 }
                 Some(done)
@@ -128,23 +132,23 @@ impl Lessons {
         work: impl FnOnce(&mut Learned) -> T,
     ) -> Result<T, StoreError> {
         let mut known = locked(&self.known);
-        if !known.contains_key(&about.scope) {
-            let recorded = journal.lessons(&about.scope)?.into_iter();
+        if !known.contains_key(&about.shelf) {
+            let recorded = journal.lessons(&about.shelf)?.into_iter();
             let read = recorded.filter_map(|(key, written)| Some((key, Learned::of(&written)?)));
-            known.insert(about.scope.clone(), read.collect());
+            known.insert(about.shelf.clone(), read.collect());
         }
-        let of_scope = known.entry(about.scope.clone()).or_default();
-        Ok(work(of_scope.entry(about.key.to_string()).or_default()))
+        let of_shelf = known.entry(about.shelf.clone()).or_default();
+        Ok(work(of_shelf.entry(about.key.to_string()).or_default()))
     }
 }
 
-/// What was learned in a scope, as it is recorded.
+/// What was learned of models that the sessions of a scope speak to, as it is recorded.
 ///
 /// # Errors
 ///
 /// When the journal cannot be read.
 pub(crate) fn taught(journal: &dyn Journal, scope: &str) -> Result<Vec<Taught>, StoreError> {
-    let lessons = journal.lessons(scope)?;
+    let lessons = journal.lessons(of_no_project(scope))?;
     Ok(lessons.iter().filter_map(|(key, written)| Taught::read(key, written)).collect())
 }
 
