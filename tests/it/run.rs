@@ -45,7 +45,11 @@ fn ask() -> String {
 }
 
 fn post(host: &str, path: &str) -> String {
-    let body = question().to_string();
+    post_body(host, path, &question())
+}
+
+fn post_body(host: &str, path: &str, body: &Value) -> String {
+    let body = body.to_string();
     let mut stream = TcpStream::connect(host).unwrap();
     write!(
         stream,
@@ -85,6 +89,13 @@ fn client() {
             {
                 assert!(post(&host, &path).starts_with("HTTP/1.1 200"), "{path}");
             }
+        }
+        Ok("continue") => {
+            let (host, path) = address("ANTHROPIC_BASE_URL");
+            let mut body = question();
+            body["thread"] = json!({"type": "continue", "previous_message_id": "msg_1"});
+            let answer = post_body(&host, &format!("{path}/v1/messages"), &body);
+            assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
         }
         Ok("wait") => {
             std::fs::OpenOptions::new().write(true).create_new(true).open("ready").unwrap();
@@ -181,6 +192,16 @@ fn a_client_has_an_address_of_its_own() {
             .iter()
             .all(|it| !it.path.contains(token) && !format!("{:?}", it.headers).contains(token))
     );
+}
+
+/// A thread that goes on elsewhere is declined, so that the whole conversation comes.
+#[test]
+fn what_was_refused_here_did_not_pass() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let ran = run(&place, &["--anthropic-upstream", &upstream.url()], "continue");
+    assert_eq!((ran.code, upstream.records().len()), (0, 0), "{ran:?}");
+    let last = ran.err.lines().last().unwrap();
+    assert_eq!(last, "epitome: no request came through, 1 other request not taken (1 with 400)");
 }
 
 #[test]

@@ -19,7 +19,12 @@ pub(crate) fn text(books: &Snapshot, now: SystemTime) -> String {
     for ((api, status), count) in &books.requests {
         out.sample("requests_total", &[("api", &api.name()), ("status", status)], count);
     }
-    out.single("passed_total", "counter", "Requests that passed through untouched.", books.passed);
+    out.single(
+        "passed_total",
+        "counter",
+        "Requests that passed through untouched and were taken.",
+        books.passed,
+    );
     out.single("side_requests_total", "counter", "Titles, counts and the like.", all.side);
     for (name, help, by) in [
         ("raw_tokens_total", "Tokens of prompts as they came, in our count.", &all.raw),

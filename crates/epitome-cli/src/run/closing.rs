@@ -21,14 +21,20 @@ fn line(books: &Snapshot, undo: Option<&str>) -> String {
         0 => None,
         passed => Some(format!("{} passed as it came", counted(passed, "other request"))),
     };
+    let untaken = untaken(books);
     if figures.requests == 0 {
-        return passed.map_or_else(
-            || "no request came through; the client sends them elsewhere, or sent none".to_owned(),
-            |_| {
-                let came = counted(books.passed, "request");
-                format!("{came} came through, none of them with a conversation to compress")
-            },
-        );
+        let came = counted(books.passed, "request");
+        return match (passed, untaken) {
+            (None, None) => {
+                "no request came through; the client sends them elsewhere, or sent none".to_owned()
+            }
+            (None, Some(untaken)) => format!("no request came through, {untaken}"),
+            (Some(_), untaken) => {
+                let came =
+                    format!("{came} came through, none of them with a conversation to compress");
+                [came].into_iter().chain(untaken).collect::<Vec<_>>().join(", ")
+            }
+        };
     }
     let [raw, sent] = figures.tokens();
     let percent = (raw.saturating_sub(sent) * 100).checked_div(raw).unwrap_or_default();
@@ -36,7 +42,7 @@ fn line(books: &Snapshot, undo: Option<&str>) -> String {
         vec![format!("{} tokens raw → {} sent ({percent} % less)", grouped(raw), grouped(sent))];
     parts.extend(net(figures));
     parts.extend(own(&books.own, figures));
-    parts.extend([skips(figures)].into_iter().chain(passed));
+    parts.extend([skips(figures)].into_iter().chain(passed).chain(untaken));
     let line = parts.join(", ");
     match undo {
         Some(undo) => format!("{line}; undo: {undo}"),
@@ -58,6 +64,17 @@ fn own(own: &OwnCost, figures: &Figures) -> Option<String> {
             grouped(unpriced)
         )),
     }
+}
+
+/// How many requests of no conversation nobody took, by the status that answered them.
+fn untaken(books: &Snapshot) -> Option<String> {
+    let all: u64 = books.untaken.values().sum();
+    let by: Vec<_> = books
+        .untaken
+        .iter()
+        .map(|(status, count)| format!("{} with {status}", grouped(*count)))
+        .collect();
+    (all > 0).then(|| format!("{} not taken ({})", counted(all, "other request"), by.join(", ")))
 }
 
 /// How many requests were not sent as they should have been, and why.
@@ -121,6 +138,7 @@ mod tests {
             own: OwnCost::default(),
             requests: BTreeMap::new(),
             passed,
+            untaken: BTreeMap::new(),
             prepared: Histogram::default(),
             first_byte: Histogram::default(),
             conversations: Vec::new(),
@@ -141,6 +159,22 @@ mod tests {
         assert_eq!(line(&books(&nothing, 3), None), came);
         let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed as it came";
         assert_eq!(line(&books(&figures(10, 10), 1), None), some);
+    }
+
+    #[test]
+    fn what_nobody_took_did_not_pass() {
+        let untaken = BTreeMap::from([(413, 1), (502, 2)]);
+        let check = |all: &Figures, passed, expected: &str| {
+            let books = Snapshot { untaken: untaken.clone(), ..books(all, passed) };
+            assert_eq!(line(&books, None), expected);
+        };
+        let refused = "3 other requests not taken (1 with 413, 2 with 502)";
+        let none = Figures::default();
+        check(&none, 0, &format!("no request came through, {refused}"));
+        let came = "1 request came through, none of them with a conversation to compress";
+        check(&none, 1, &format!("{came}, {refused}"));
+        let some = "10 tokens raw → 10 sent (0 % less), 0 skips";
+        check(&figures(10, 10), 0, &format!("{some}, {refused}"));
     }
 
     #[test]

@@ -116,8 +116,11 @@ pub struct Snapshot {
     pub own: OwnCost,
     /// Requests by API and the status of their answers, those that passed through included.
     pub requests: BTreeMap<(Api, u16), u64>,
-    /// Requests that passed through untouched.
+    /// Requests that passed through untouched, and that their provider took.
     pub passed: u64,
+    /// Requests of no conversation that nobody took, by the status of what answered them: those that
+    /// were refused here or by their provider, or that reached nobody. Of this proxy alone.
+    pub untaken: BTreeMap<u16, u64>,
     /// How long prompts took to be made ready.
     pub prepared: Histogram,
     /// How long the providers took until the first byte.
@@ -136,6 +139,7 @@ struct Books {
     all: Figures,
     requests: BTreeMap<(Api, u16), u64>,
     passed: u64,
+    untaken: BTreeMap<u16, u64>,
     prepared: Histogram,
     first_byte: Histogram,
     open: HashMap<String, Book>,
@@ -160,6 +164,7 @@ impl Ledger {
             all: Figures::default(),
             requests: BTreeMap::new(),
             passed: 0,
+            untaken: BTreeMap::new(),
             prepared: Histogram::default(),
             first_byte: Histogram::default(),
             open: HashMap::new(),
@@ -205,6 +210,7 @@ impl Ledger {
             own,
             requests,
             passed: passed + books.passed,
+            untaken: books.untaken.clone(),
             prepared,
             first_byte,
             conversations,
@@ -256,7 +262,10 @@ impl Books {
             (Some(name), _) => figures::clipped(name),
             (None, Some(_)) => UNKNOWN,
             (None, None) => {
-                self.passed += 1;
+                match exchange.was_taken() {
+                    true => self.passed += 1,
+                    false => *self.untaken.entry(exchange.status).or_default() += 1,
+                }
                 return;
             }
         };

@@ -153,10 +153,13 @@ fn what_is_only_watched_saves_nothing() {
 #[test]
 fn what_passes_through_is_no_conversation() {
     let ledger = ledger(terms());
-    ledger.record(&Exchange { session: None, status: 404, ..exchange("", 10, 1_000, 1_000) });
+    for status in [200, 404, 413, 404] {
+        ledger.record(&Exchange { session: None, status, ..exchange("", 10, 1_000, 1_000) });
+    }
     let books = ledger.snapshot();
     assert_eq!((books.passed, books.all.requests, books.conversations.len()), (1, 0, 0));
-    assert_eq!(books.requests[&(Api::Anthropic, 404)], 1);
+    assert_eq!(books.untaken.into_iter().collect::<Vec<_>>(), [(404, 2), (413, 1)]);
+    assert_eq!(books.requests[&(Api::Anthropic, 404)], 2);
 }
 
 #[test]
