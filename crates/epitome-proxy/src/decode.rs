@@ -62,9 +62,14 @@ pub(crate) fn encodings(headers: &HeaderMap) -> Result<Vec<Encoding>, Undecoded>
     if found.len() > LAYERS { Err(Undecoded::Unreadable) } else { Ok(found) }
 }
 
+/// The most bytes that a body of so many encoded ones is decoded to, of `most` in any case.
+pub(crate) fn bound(encoded: usize, most: usize) -> usize {
+    most.min(encoded.saturating_mul(RATIO).max(SMALL))
+}
+
 /// The body without its encodings, at most `most` bytes.
 pub(crate) fn decode(body: Bytes, encodings: &[Encoding], most: usize) -> Result<Bytes, Undecoded> {
-    let bound = most.min(body.len().saturating_mul(RATIO).max(SMALL));
+    let bound = bound(body.len(), most);
     encodings.iter().rev().try_fold(body, |body, encoding| {
         Ok(Bytes::from(match encoding {
             Encoding::Gzip => whole(MultiGzDecoder::new(&body[..]), body.len(), bound)?,

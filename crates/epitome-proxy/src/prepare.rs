@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::clients;
-use crate::decode::{Encoding, Undecoded, decode, encodings};
+use crate::decode::{Encoding, Undecoded, bound, decode, encodings};
 use crate::facts::Facts;
 use crate::headers::Payload;
 use crate::recording::Recordings;
@@ -48,15 +48,30 @@ impl Default for LargeBodies {
 }
 
 impl LargeBodies {
-    /// Room for a body, which a small one needs none of.
-    async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        if bytes < LARGE {
-            return None;
+    /// Room for a body of at most so many bytes, which a small one needs none of.
+    async fn room(&self, most: usize) -> Room {
+        match units(most) {
+            0 => Room(None),
+            // Nobody closes it.
+            units => Room(Arc::clone(&self.0).acquire_many_owned(units as u32).await.ok()),
         }
-        let units = bytes.div_ceil(UNIT).min(AT_ONCE) as u32;
-        // Nobody closes it.
-        Arc::clone(&self.0).acquire_many_owned(units).await.ok()
     }
+}
+
+/// Room that a large body has.
+struct Room(Option<OwnedSemaphorePermit>);
+
+impl Room {
+    /// Gives back what a body does not need that turned out to be of so many bytes.
+    fn shrink(&mut self, bytes: usize) {
+        let Some(room) = &mut self.0 else { return };
+        drop(room.split(room.num_permits().saturating_sub(units(bytes))));
+    }
+}
+
+/// The units that a body of so many bytes takes.
+fn units(bytes: usize) -> usize {
+    if bytes < LARGE { 0 } else { bytes.div_ceil(UNIT).min(AT_ONCE) }
 }
 
 /// Makes prompts.
@@ -132,11 +147,13 @@ impl Prepare {
     /// Makes what is sent for a request; `Task::Count` decides and records nothing.
     pub(crate) async fn prepare(&self, came: &Came) -> Result<Prepared, Declined> {
         let told = Arc::new(OnceLock::new());
-        let outcome = match timeout(self.within, self.large.room(came.body.len())).await {
-            Ok(room) => {
+        // How large an encoded body is only shows once it is decoded, and then it is there.
+        let most = most_decoded(came, self.max_decoded);
+        let outcome = match timeout(self.within, self.large.room(most)).await {
+            Ok(mut room) => {
                 let (this, came, told) = (self.clone(), came.clone(), Arc::clone(&told));
                 let work = move || {
-                    let outcome = this.outcome(&came, &told);
+                    let outcome = this.outcome(&came, &mut room, &told);
                     // Held until it is done, also where nobody waits for it any longer.
                     drop(room);
                     outcome
@@ -220,14 +237,17 @@ impl Prepare {
     }
 
     /// What Ollama says of the window of a model, where the user says nothing of it.
-    fn told(&self, model: &str) -> Option<u64> {
+    fn window_of(&self, model: &str) -> Option<u64> {
         let windows = self.windows.as_ref().filter(|_| self.hub.window() == Window::Guessed)?;
         Handle::current().block_on(windows.of(model))
     }
 
-    fn outcome(&self, came: &Came, told: &OnceLock<Told>) -> Outcome {
+    fn outcome(&self, came: &Came, room: &mut Room, told: &OnceLock<Told>) -> Outcome {
         let came_in = match plain(came, self.max_decoded) {
-            Ok(body) => body,
+            Ok(body) => {
+                room.shrink(body.len());
+                body
+            }
             Err(Undecoded::TooLarge(most)) => {
                 return Outcome::Declined(Declined::TooLarge(most));
             }
@@ -244,39 +264,39 @@ impl Prepare {
             Some(None) if came.task == Task::Count => return Outcome::Passed(Skip::Chained),
             Some(None) => return Outcome::Declined(Declined::Tethered),
         };
-        let told = told.get_or_init(|| {
-            let (format, model) = (came.dialect.format(), facts.model());
-            let window = clients::window(&came.headers).or_else(|| facts.num_ctx());
-            let told = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
-            Told {
-                ask: Ask {
-                    bytes: body.clone(),
-                    format,
-                    tenant: came.tenant.clone(),
-                    label: clients::label(&came.headers),
-                    window,
-                    told: told.and_then(|model| self.told(model)),
-                },
-                model,
-            }
-        });
+        let told = told.get_or_init(|| self.told(came, &facts, body));
         if facts.is_chained() {
             return Outcome::Passed(Skip::Chained);
         }
         if facts.has_provider_edits() {
             return Outcome::Passed(Skip::ProviderEdits);
         }
-        let counts = came.task == Task::Count;
-        if !counts && clients::is_side_request(&came.headers, &facts, &body) {
+        let is_count = came.task == Task::Count;
+        if !is_count && clients::is_side_request(&came.headers, &facts, &told.ask.bytes) {
             return Outcome::Side;
         }
-        if told.ask.label.is_none() {
+        self.made(&told.ask, is_count)
+    }
+
+    /// What can be told of a request before its prompt is made; `body` is what it says.
+    fn told(&self, came: &Came, facts: &Facts<'_>, body: Bytes) -> Told {
+        let (format, model) = (came.dialect.format(), facts.model());
+        let window = clients::window(&came.headers).or_else(|| facts.num_ctx());
+        let asked = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
+        let told = asked.and_then(|model| self.window_of(model));
+        let (tenant, label) = (came.tenant.clone(), clients::label(&came.headers));
+        Told { ask: Ask { bytes: body, format, tenant, label, window, told }, model }
+    }
+
+    /// The prompt, or for a count what it would be.
+    fn made(&self, ask: &Ask, is_count: bool) -> Outcome {
+        if ask.label.is_none() {
             // Without an id only what is recorded tells which conversation this is.
             Handle::current().block_on(self.recordings.settled());
         }
-        let made = match counts {
-            true => self.hub.look(&told.ask),
-            false => Handle::current().block_on(self.hub.prompt(&told.ask)),
+        let made = match is_count {
+            true => self.hub.look(ask),
+            false => Handle::current().block_on(self.hub.prompt(ask)),
         };
         match made {
             Ok(sent) => Outcome::Made(Box::new(sent)),
@@ -305,6 +325,14 @@ async fn bounded<T: Send + 'static>(
     }
 }
 
+/// How many bytes the body of a request may come to without its encodings.
+fn most_decoded(came: &Came, most: usize) -> usize {
+    match encodings(&came.headers) {
+        Ok(encodings) if !encodings.is_empty() => bound(came.body.len(), most),
+        _ => came.body.len(),
+    }
+}
+
 /// The body of a request without its encodings.
 fn plain(came: &Came, most: usize) -> Result<Bytes, Undecoded> {
     let encodings: Vec<Encoding> = encodings(&came.headers)?;
@@ -319,13 +347,37 @@ mod tests {
     async fn small_bodies_wait_for_no_large_one() {
         let bodies = LargeBodies::default();
         let first = bodies.room(40 << 20).await;
-        assert!(first.is_some());
+        assert!(first.0.is_some());
         let mut second = Box::pin(bodies.room(40 << 20));
         assert!(at_once(&mut second).is_none(), "both at once are too many bytes");
-        assert!(bodies.room(2 << 10).await.is_none());
+        assert!(bodies.room(2 << 10).await.0.is_none());
         drop(first);
-        assert!(second.await.is_some());
-        assert!(bodies.room(1 << 30).await.is_some(), "whatever its size, one alone has room");
+        assert!(second.await.0.is_some());
+        assert!(bodies.room(1 << 30).await.0.is_some(), "whatever its size, one alone has room");
+    }
+
+    #[tokio::test]
+    async fn an_encoded_body_has_room_for_what_it_may_come_to() {
+        let mut came = Came {
+            headers: HeaderMap::new(),
+            body: Bytes::from(vec![0; 300 << 10]),
+            dialect: Dialect::Messages,
+            task: Task::Prompt,
+            tenant: String::new(),
+        };
+        assert_eq!(most_decoded(&came, 64 << 20), 300 << 10);
+        came.headers.insert("content-encoding", "gzip".parse().unwrap());
+        assert_eq!(most_decoded(&came, 64 << 20), (300 * 200) << 10);
+        assert_eq!(most_decoded(&came, 8 << 20), 8 << 20);
+        let bodies = LargeBodies::default();
+        let mut first = bodies.room(most_decoded(&came, 64 << 20)).await;
+        let mut second = Box::pin(bodies.room(40 << 20));
+        assert!(at_once(&mut second).is_none(), "both at once may be too many bytes");
+        first.shrink(8 << 20);
+        let second = at_once(&mut second);
+        assert!(second.is_some(), "now it is known how many they are");
+        first.shrink(0);
+        assert_eq!(bodies.0.available_permits(), (64 - 40) << 10);
     }
 
     /// What a future gives at once.
