@@ -1,8 +1,8 @@
 //! What a ledger leaves for the proxies that come after it on the same store.
 //!
 //! Invariant: each proxy keeps its own sums under a name of its own and changes nobody else's, so
-//! that any number of them add up, and one that is killed loses at most the request it was killed
-//! in. What cannot be read counts nothing and is said. Called by [`super::Ledger`].
+//! that any number of them add up. One that is killed loses the requests that ended while its last
+//! record was written: what ends meanwhile is kept together. What cannot be read counts nothing and is said. Called by [`super::Ledger`].
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
