@@ -10,6 +10,11 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::Instant;
+
+/// The least that comes of a body in a second, in bytes, once its pauses are over: one that drips
+/// would hold the place of its request for days.
+const LEAST: u64 = 8 << 10;
 
 /// How long what is thrown away of a body that is too large may go on.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,13 +70,14 @@ impl Body for Sending {
 pub(crate) enum Untaken {
     /// It is larger than the bound.
     TooLarge,
-    /// Nothing came for too long.
+    /// Nothing, or next to nothing, came for too long.
     Hung,
     /// It broke off.
     Broken,
 }
 
-/// Takes in a whole body of at most `most` bytes that never pauses for longer than `within`.
+/// Takes in a whole body of at most `most` bytes that never pauses for longer than `within`, and no
+/// longer than that in all beside the time that its bytes take at the least rate.
 pub(crate) async fn take(
     mut body: Incoming,
     most: usize,
@@ -94,13 +100,19 @@ async fn take_in(body: &mut Incoming, most: usize, within: Duration) -> Result<B
     if announced.is_some_and(|size| size > most) {
         return Err(Untaken::TooLarge);
     }
+    let (began, mut came) = (Instant::now(), 0);
     let mut next = async || loop {
-        match tokio::time::timeout(within, body.frame()).await {
+        let all = within + Duration::from_secs(came / LEAST);
+        let end = (Instant::now() + within).min(began + all);
+        match tokio::time::timeout_at(end, body.frame()).await {
             Err(_) => return Err(Untaken::Hung),
             Ok(None) => return Ok(None),
             Ok(Some(Err(_))) => return Err(Untaken::Broken),
             Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) => return Ok(Some(data)),
+                Ok(data) => {
+                    came += data.len() as u64;
+                    return Ok(Some(data));
+                }
                 Err(_trailers) => {}
             },
         }

@@ -241,8 +241,8 @@ impl Call {
             Untaken::Hung => {
                 let seconds = settings.body_within.as_secs();
                 let message = format!(
-                    "the body of the request stopped in the middle for {seconds} seconds: send it \
-                     again"
+                    "the body of the request stopped in the middle, or hardly came, for {seconds} \
+                     seconds: send it again"
                 );
                 Fault::new(StatusCode::REQUEST_TIMEOUT, message)
             }

@@ -57,7 +57,8 @@ pub struct Settings {
     pub connect_within: Duration,
     /// How long a client may take for the head of a request, and stay connected without one.
     pub head_within: Duration,
-    /// How long a client may pause in the middle of a body.
+    /// How long a client may pause in the middle of a body, and how long one may take that hardly
+    /// comes.
     pub body_within: Duration,
     /// How many requests are served at the same time; more wait.
     pub max_connections: usize,

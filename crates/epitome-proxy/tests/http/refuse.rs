@@ -6,7 +6,7 @@ use std::time::Duration;
 use epitome_proxy::{Proxy, ProxyError, Token};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::lab::{Upstream, answer, ask, open, proxy, proxy_with, request, settings};
 
@@ -148,6 +148,28 @@ async fn a_head_or_body_that_never_ends_costs_a_bounded_time() {
     .await;
     assert_eq!(got.status(), 408);
     assert!(got.body.contains("stopped in the middle"), "{}", got.body);
+}
+
+#[tokio::test]
+async fn a_body_that_drips_holds_its_place_for_a_bounded_time() {
+    let upstream = Upstream::says(&[""]).await;
+    let short = Duration::from_millis(300);
+    let proxy = proxy_with(&upstream, |settings| settings.body_within = short).await;
+    let head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100000\r\n\r\n";
+    let (mut from, mut to) = open(&proxy, head).await.into_split();
+    // Each pause is within the bound; all of them would take hours.
+    let drips = tokio::spawn(async move {
+        for _ in 0..1000 {
+            if to.write_all(b"{").await.is_err() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let mut answer = Vec::new();
+    from.read_to_end(&mut answer).await.ok();
+    drips.abort();
+    assert!(answer.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&answer));
 }
 
 #[tokio::test]
