@@ -45,7 +45,7 @@ pub(crate) struct Notes {
     /// The entries in the role of the system that are notes: the first block of them is the system
     /// prompt, and so is what no client writes.
     pub(crate) entries: BTreeSet<EntryId>,
-    /// What all of them are about.
+    /// What those are about that take the place of others that stay.
     pub(crate) subjects: BTreeSet<String>,
     /// How much of the system prompt there is behind these entries.
     pub(crate) block: SystemBlock,
@@ -82,7 +82,8 @@ impl Notes {
                 }
             }
         }
-        notes.subjects = newest.into_keys().map(str::to_owned).collect();
+        let stay = newest.into_iter().filter(|(_, newest)| newest.stays.is_some());
+        notes.subjects = stay.map(|(subject, _)| subject.to_owned()).collect();
         notes.let_go(&recent);
         notes
     }

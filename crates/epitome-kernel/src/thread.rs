@@ -229,7 +229,7 @@ impl Thread {
         self.notes.stale.iter().copied()
     }
 
-    /// What all notes are about, whether anything of them stays or not.
+    /// What the notes are about that take the place of older ones that stay.
     pub fn subjects(&self) -> impl Iterator<Item = &str> {
         self.notes.subjects.iter().map(|subject| &**subject)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use epitome_kernel::Thread;
-use epitome_types::{Body, Entry, EntryId, EntryKey, EpochId, Part};
+use epitome_types::{Body, Entry, EntryId, EntryKey, EpochId, Part, Stays};
 use epitome_wire::{Format, Layout};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -114,6 +114,11 @@ impl Memory {
         }
         let thread = Thread::new(entries.clone(), &[]);
         if thread.exchanges().iter().any(|exchange| exchange.broken) {
+            return None;
+        }
+        // What stays because it is recent depends on all that was said of its kind.
+        let parts = entries.iter().flat_map(|entry| &entry.parts);
+        if parts.flat_map(|part| &part.note).any(|note| note.stays == Stays::Recent) {
             return None;
         }
         let keys = entries.iter().map(EntryKey::of).collect();

@@ -40,7 +40,7 @@ struct Pins {
     open: bool,
     /// What else is kept, until something newer is said.
     latest: Vec<Latest>,
-    /// What all notes of clients are about.
+    /// What the notes of clients are about that take the place of others.
     stated: BTreeSet<String>,
 }
 
