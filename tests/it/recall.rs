@@ -174,6 +174,45 @@ fn what_is_not_there_is_said_not_to_be() {
     }
 }
 
+/// Nonsense with one word in it that somebody said is a search for that word, however long it is.
+#[test]
+fn one_known_word_of_a_question_brings_no_more_than_what_says_it() {
+    let place = Place::new();
+    let said = |at: usize| match at {
+        7 => "The heron nests in the third chimney.".to_owned(),
+        _ => format!("Stage {at} of the build is done, and number {} waits.", at + 1),
+    };
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
+    let body: Vec<_> =
+        (0..20).map(|at| serde_json::json!({"role": role(at), "content": said(at)})).collect();
+    place.write("talk.json", Value::from(body).to_string());
+    place.run(["session", "import", "talk.json", "--store", "s.db"]).silent();
+    for asked in ["heron", "flurb zork quokka blib zyzzyva nargle heron wozzle"] {
+        let found = search(&place, "1000", asked);
+        let found: Vec<_> = found.iter().map(|it| it["content"].as_str().unwrap()).collect();
+        assert_eq!(found, [said(7)], "{asked}");
+    }
+    // What says two of its words answers it, and what was said around that counts, too.
+    let asked = "do you still know which bird it was that nests in that chimney of ours";
+    assert!(search(&place, "1000", asked).len() > 1);
+}
+
+/// A long text is cut into passages somewhere; what is quoted is found all the same.
+#[test]
+fn a_phrase_is_found_where_its_text_was_cut() {
+    let place = Place::new();
+    let line = |at: usize| format!("entry {at} of the log was written by worker number {}", at * 7);
+    let log: Vec<String> = (0..120).map(line).collect();
+    let body = serde_json::json!([{"role": "user", "content": log.join("\n")}]);
+    place.write("log.json", body.to_string());
+    place.run(["session", "import", "log.json", "--store", "s.db"]).silent();
+    for at in 0..119_usize {
+        let phrase = format!("\"worker number {} entry {} of\"", at * 7, at + 1);
+        let found = contents(&search(&place, "1000", &phrase));
+        assert!(found.contains(&format!("{}\n{}", line(at), line(at + 1))), "{phrase}: {found}");
+    }
+}
+
 /// Whatever the report says is lost comes back by the command that it prints.
 #[test]
 fn what_was_lost_is_named_and_comes_back_as_printed() {

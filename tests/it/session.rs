@@ -200,6 +200,42 @@ fn what_is_in_the_trash_comes_back_until_it_is_deleted_for_good() {
     assert_eq!(names(&["--trashed"]), [Value::Null; 0]);
 }
 
+/// What two conversations say is found in both, and called by its place in each.
+#[test]
+fn what_two_sessions_say_is_found_under_both() {
+    let place = Place::new();
+    let said = "The heron nests in the third chimney.";
+    for (name, first) in [("a", "About birds."), ("b", "About chimneys."), ("c", "Nothing.")] {
+        let text = if name == "c" { "Another matter altogether." } else { said };
+        let body = json!([{"role": "user", "content": first},
+            {"role": "assistant", "content": format!("Well, {first}")},
+            {"role": "user", "content": text}]);
+        place.write(&format!("{name}.json"), body.to_string());
+        journal(&place, &["session", "import", &format!("{name}.json")]).silent();
+    }
+    let found = || -> Vec<String> {
+        let found = answer(&place, &["session", "search", "\"third chimney\""]);
+        let found = found.as_array().unwrap().clone();
+        let named = |one: &Value| {
+            assert_eq!(one["content"], said);
+            let place = format!("{}: {} ", one["session"].as_str()?, one["entry"].as_str()?);
+            Some(place + one["what"].as_str()?)
+        };
+        let also = |one: &Value| one["also"].as_array().cloned().unwrap_or_default();
+        let also = found.iter().flat_map(also).map(|it| it.as_str().unwrap().to_owned());
+        let mut all: Vec<_> = found.iter().filter_map(named).chain(also).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(found(), ["a: e2 user", "b: e2 user"]);
+    let recalled = place.run(["recall", "--store", "s.db", "heron"]);
+    assert!(recalled.text().contains("a: e2 user, b: e2 user\n"), "{}", recalled.text());
+    journal(&place, &["session", "delete", "a"]).silent();
+    assert_eq!(found(), ["b: e2 user"]);
+    journal(&place, &["session", "delete", "a", "--forever"]);
+    assert_eq!(found(), ["b: e2 user"]);
+}
+
 #[test]
 fn what_is_erased_is_nowhere() {
     let place = recorded("work.jsonl", claude_code(6));

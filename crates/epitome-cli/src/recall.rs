@@ -63,6 +63,9 @@ struct Found<'a> {
     id: String,
     content: &'a str,
     source: &'a str,
+    /// What it is called in other sessions that said the same.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    also: &'a [String],
 }
 
 /// Runs the verb.
@@ -140,7 +143,8 @@ impl Args {
 fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {
     let text = args.lines.map_or_else(|| blob.text.clone(), |lines| lines.of(&blob.text));
     if args.json {
-        let found = Found { id: blob.id.to_string(), content: &text, source: &blob.source };
+        let found =
+            Found { id: blob.id.to_string(), content: &text, source: &blob.source, also: &[] };
         return json(&[found]);
     }
     files::bytes_to_stdout(text.as_bytes())
@@ -148,21 +152,28 @@ fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {
 
 fn show(args: &Args, found: &[Excerpt]) -> Result<(), Fault> {
     if args.json {
-        let found = found.iter().map(|Excerpt { id, text, source }| Found {
+        let found = found.iter().map(|Excerpt { id, text, source, also }| Found {
             id: id.to_string(),
             content: text,
             source,
+            also,
         });
         return json(&found.collect::<Vec<_>>());
     }
     files::to_stdout(|out| {
         let style = anstyle::Style::new().bold();
-        for (at, Excerpt { id, text, source }) in found.iter().enumerate() {
+        for (at, excerpt) in found.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
-            writeln!(out, "{gap}{style}{}  {source}{style:#}\n{}", id.short(), text.trim_end())?;
+            let (id, names, text) = (excerpt.id.short(), names(excerpt), excerpt.text.trim_end());
+            writeln!(out, "{gap}{style}{id}  {names}{style:#}\n{text}")?;
         }
         Ok(())
     })
+}
+
+/// What an excerpt is called, in every session that said it.
+pub(crate) fn names(Excerpt { source, also, .. }: &Excerpt) -> String {
+    [source].into_iter().chain(also).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn json(found: &[Found<'_>]) -> Result<(), Fault> {

@@ -39,8 +39,8 @@ pub use policy::{
 };
 pub use port::{
     Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Lack, Measure,
-    MissedWord, Model, ModelError, Store, StoreError, Summarizer, SummaryError, SummaryJob,
-    Workspace, WorkspaceError,
+    MissedWord, Model, ModelError, SessionOf, Store, StoreError, Summarizer, SummaryError,
+    SummaryJob, Workspace, WorkspaceError,
 };
 pub use round::ChainRound;
 pub use size::Sizes;

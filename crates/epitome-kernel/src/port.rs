@@ -226,6 +226,28 @@ pub struct Excerpt {
     pub text: String,
     /// What the original is called.
     pub source: String,
+    /// What it is called where others said the same: one for each, in the order in which they did.
+    pub also: Vec<String>,
+}
+
+impl Excerpt {
+    /// What the original is called in a session; `None` where that one did not say it.
+    pub fn place_in(&self, session: &str) -> Option<&str> {
+        let within = |source: &'_ str| -> bool {
+            source.strip_prefix(session).is_some_and(|rest| rest.starts_with(": "))
+        };
+        let mut all = std::iter::once(&self.source).chain(&self.also).map(String::as_str);
+        all.find(|source| within(source)).and_then(|source| source.get(session.len() + 2..))
+    }
+}
+
+/// One session of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionOf<'a> {
+    /// The scope.
+    pub scope: &'a str,
+    /// The session's name in it.
+    pub session: &'a str,
 }
 
 /// A word that was looked for and that nothing kept holds.
@@ -265,6 +287,24 @@ pub trait Store: Send + Sync {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError>;
+
+    /// The same in what one session said alone: nothing that others said changes what is found, nor
+    /// its order. A store that does not look after sessions gives those of its excerpts that name it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn search_session(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let mut found = self.search(of.scope, query, budget, counter)?;
+        found.retain(|excerpt| excerpt.place_in(of.session).is_some());
+        Ok(found)
+    }
 
     /// The same in several scopes that the caller may read, the first one first where a store ranks
     /// each by itself.

@@ -17,6 +17,7 @@ mod memory;
 mod near;
 mod outage;
 mod passage;
+mod phrases;
 mod prefix;
 mod query;
 mod rank;

@@ -3,20 +3,21 @@
 //! Invariant: a passage's text is never stored twice; it is a range of an original where it stands
 //! there verbatim, and a text of its own otherwise. Called by both stores.
 
-use std::borrow::Borrow;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{Counter, Departure, Excerpt};
 use memchr::memmem;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::rank::{Piece, rank};
+use crate::terms::term;
 
 /// A passage on its way into a store.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrival<'a> {
-    /// The address of its text: the same text is kept once per scope.
+    /// The address of its text: the same text is kept once per session.
     pub(crate) id: ContentId,
     /// The text.
     pub(crate) text: &'a str,
@@ -31,14 +32,32 @@ pub(crate) struct Arrival<'a> {
 /// A passage that a search may return.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kept {
+    /// The address of its text.
+    pub(crate) id: ContentId,
     /// Its place in the order of the conversation; neighbours differ by one.
     pub(crate) order: i64,
     /// The original it was cut from.
     pub(crate) original: ContentId,
     /// What the original is called.
     pub(crate) source: String,
+    /// What it is called where others said the same.
+    pub(crate) also: Vec<String>,
+    /// Where it stands in the original, byte for byte; `None` if it was reworded.
+    pub(crate) span: Option<Range<usize>>,
     /// The text.
     pub(crate) text: String,
+}
+
+impl Kept {
+    /// Whether it goes on in a line where another one ended.
+    fn goes_on_from(&self, before: &Self) -> bool {
+        let end = before.span.as_ref().map(|span| span.end);
+        self.original == before.original && end.is_some() && end == self.start()
+    }
+
+    fn start(&self) -> Option<usize> {
+        self.span.as_ref().map(|span| span.start)
+    }
 }
 
 /// The passages of a departure that hold anything, in order. One whose entry names no original is
@@ -79,18 +98,27 @@ fn find(whole: &str, text: &str, from: usize) -> Option<Range<usize>> {
     Some(at..at + needle.len())
 }
 
-/// The passages of several scopes as those of one: what two of them hold is there once, and what
-/// two of them hold is never taken for neighbours.
+/// The passages of several scopes as those of one: the same text is there once, with the names of
+/// all who said it, and what two scopes hold is never taken for neighbours.
 pub(crate) fn joined(scopes: Vec<Vec<Kept>>) -> Vec<Kept> {
-    let mut seen: FxHashSet<(ContentId, ContentId)> = FxHashSet::default();
-    let (mut all, mut next) = (Vec::new(), 0);
+    let mut seen: FxHashMap<ContentId, usize> = FxHashMap::default();
+    let (mut all, mut next): (Vec<Kept>, _) = (Vec::new(), 0);
     for kept in scopes {
         let first = next;
         for mut one in kept {
             one.order += first;
             next = next.max(one.order + 2);
-            if seen.insert((one.original, ContentId::of(&one.text))) {
-                all.push(one);
+            match seen.entry(one.id) {
+                Entry::Vacant(new) => {
+                    new.insert(all.len());
+                    all.push(one);
+                }
+                Entry::Occupied(known) => {
+                    let known = &mut all[*known.get()];
+                    if known.source != one.source && !known.also.contains(&one.source) {
+                        known.also.push(one.source);
+                    }
+                }
             }
         }
     }
@@ -98,8 +126,8 @@ pub(crate) fn joined(scopes: Vec<Vec<Kept>>) -> Vec<Kept> {
 }
 
 /// The excerpts that answer a query, best first, at most `budget` tokens in all.
-pub(crate) fn answer<K: Borrow<Kept>>(
-    kept: &[K],
+pub(crate) fn answer(
+    kept: &[Kept],
     query: &str,
     budget: u64,
     counter: &dyn Counter,
@@ -107,17 +135,22 @@ pub(crate) fn answer<K: Borrow<Kept>>(
     rank(&pieces(kept), query, budget, counter)
         .into_iter()
         .map(|group| {
-            let first = kept[group.pieces[0]].borrow();
-            Excerpt { id: first.original, source: first.source.clone(), text: group.text }
+            let Kept { original, source, also, .. } = &kept[group.pieces[0]];
+            let (source, also) = (source.clone(), also.clone());
+            Excerpt { id: *original, text: group.text, source, also }
         })
         .collect()
 }
 
 /// The passages as the ranking sees them.
-pub(crate) fn pieces<K: Borrow<Kept>>(kept: &[K]) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(kept: &[Kept]) -> Vec<Piece<'_>> {
+    let mut before: Option<&Kept> = None;
     kept.iter()
-        .map(Borrow::borrow)
-        .map(|kept| Piece { text: &kept.text, origin: kept.original, order: kept.order })
+        .map(|one| {
+            let goes_on = before.replace(one).is_some_and(|before| one.goes_on_from(before));
+            let also = if one.also.is_empty() { 0 } else { term(&one.also.join("\n")) };
+            Piece { text: &one.text, origin: one.original, order: one.order, also, goes_on }
+        })
         .collect()
 }
 

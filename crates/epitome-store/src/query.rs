@@ -115,6 +115,11 @@ impl<'q> Query<'q> {
         NEEDED * all / (self.words.len().max(1) as f64)
     }
 
+    /// Whether a passage with these terms names more than one of its words.
+    pub(crate) fn is_said_together(&self, told: &[f64], held: &[bool]) -> bool {
+        self.words.iter().filter(|word| word.share(told, held) > NEEDED).nth(1).is_some()
+    }
+
     /// What a passage with these terms holds of it.
     pub(crate) fn held(&self, told: &[f64], held: &[bool]) -> f64 {
         self.words.iter().map(|word| word.told(told) * word.share(told, held)).sum()
@@ -152,11 +157,11 @@ pub(crate) fn told(passages: f64, holders: f64) -> f64 {
     (1.0 + passages / holders.max(1.0)).ln()
 }
 
-/// Whether a flattened text says a phrase, and not as a piece of longer words.
-pub(crate) fn says(flat: &str, phrase: &str) -> bool {
+/// Where a flattened text says a phrase, and not as a piece of longer words.
+pub(crate) fn said_at(flat: &str, phrase: &str) -> impl Iterator<Item = usize> {
     let ends = |text: &str| !text.chars().next_back().is_some_and(char::is_alphanumeric);
     let begins = |text: &str| !text.chars().next().is_some_and(char::is_alphanumeric);
-    flat.match_indices(phrase).any(|(at, _)| {
+    flat.match_indices(phrase).map(|(at, _)| at).filter(move |&at| {
         let (before, after) = (&flat[..at], &flat[at + phrase.len()..]);
         (ends(before) || begins(phrase)) && (begins(after) || ends(phrase))
     })
@@ -233,6 +238,7 @@ mod tests {
 
     #[test]
     fn a_phrase_is_no_piece_of_longer_words() {
+        let says = |flat, phrase| said_at(flat, phrase).next().is_some();
         assert!(says("the cat sat", "cat") && says("cat", "cat") && says("a (cat)!", "cat"));
         assert!(!says("they concatenate", "cat"));
         assert!(says("call f(x)", "f(x)"));

@@ -17,14 +17,32 @@ pub(crate) struct Piece<'a> {
     pub(crate) text: &'a str,
     /// The original it was cut from.
     pub(crate) origin: ContentId,
-    /// Its place: neighbours of the same origin differ by one and are returned as one excerpt.
+    /// Its place: neighbours of the same origin differ by one and are returned as one excerpt, where
+    /// the same others said them.
     pub(crate) order: i64,
+    /// Who else said it, as a hash; 0 for nobody.
+    pub(crate) also: u64,
+    /// Whether it goes on where the one before it ended, without so much as a line end between them.
+    pub(crate) goes_on: bool,
+}
+
+#[cfg(test)]
+impl<'a> Piece<'a> {
+    /// A passage that nobody else said.
+    pub(crate) fn alone(text: &'a str, origin: ContentId, order: i64) -> Self {
+        Self { text, origin, order, also: 0, goes_on: false }
+    }
 }
 
 impl Piece<'_> {
     /// Whether `next` continues this one.
     pub(crate) fn precedes(&self, next: &Self) -> bool {
         self.origin == next.origin && self.order + 1 == next.order
+    }
+
+    /// Whether `next` continues this one in all who said it.
+    pub(crate) fn leads_to(&self, next: &Self) -> bool {
+        self.precedes(next) && self.also == next.also
     }
 }
 
@@ -93,7 +111,7 @@ fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
     let mut places: Vec<usize> = (0..picked.len()).collect();
     places.sort_unstable_by_key(|&place| picked[place]);
     let mut groups: Vec<(usize, Group)> = places
-        .chunk_by(|&a, &b| pieces[picked[a]].precedes(&pieces[picked[b]]))
+        .chunk_by(|&a, &b| pieces[picked[a]].leads_to(&pieces[picked[b]]))
         .map(|places| {
             let pieces_of: Vec<usize> = places.iter().map(|&place| picked[place]).collect();
             let texts: Vec<&str> = pieces_of.iter().map(|&at| pieces[at].text).collect();
@@ -134,7 +152,7 @@ mod tests {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, order)| Piece { text, origin: ContentId::of(&text[..1]), order })
+            .map(|(text, order)| Piece::alone(text, ContentId::of(&text[..1]), order))
             .collect();
         let groups = rank(&pieces, query, budget, &Words);
         let found: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();

@@ -1,9 +1,11 @@
 //! Relevance: which passages answer a query, and how well.
 //!
 //! Invariant: where no passage holds enough of the query's own words none is relevant, whatever else
-//! it holds, and for a search only those that do. Called by the ranking.
+//! it holds, and for a search only those that do; one word of a question by itself is a search for
+//! it. Called by the ranking.
 
-use crate::query::{Query, flat, says, told};
+use crate::phrases::saying;
+use crate::query::{Query, told};
 use crate::rank::Piece;
 use crate::terms::{Terms, term};
 
@@ -30,7 +32,7 @@ pub(crate) struct Relevance {
     /// How well, between 0 and about 1; 0 where it does not answer.
     pub(crate) score: f64,
     /// Whether it may be returned: it holds enough of what the query tells, and all of its phrases;
-    /// or another passage does, and the query is more than a search.
+    /// or another passage says several of its words, and the query is more than a search.
     pub(crate) answers: bool,
     /// Whether all words of the query that follow each other do so in it.
     pub(crate) in_order: bool,
@@ -41,14 +43,13 @@ pub(crate) fn relevance(pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<Relevanc
     let hits = Hits::of(pieces, query);
     let scores = hits.scores(pieces.len());
     let best = scores.iter().copied().fold(0.0, f64::max);
-    let answers = hits.answers(pieces, query);
+    let (answers, is_answered) = hits.answers(pieces, query);
     if best == 0.0 {
         // Phrases of nothing but common words: all that say them do so equally well.
         let said =
             |answers| Relevance { score: f64::from(u8::from(answers)), answers, in_order: false };
         return answers.into_iter().map(said).collect();
     }
-    let is_answered = answers.contains(&true);
     let counts = |at: usize| answers[at] || is_answered && !query.is_search();
     let pairs = hits.pairs(pieces.len());
     let own = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or_default();
@@ -74,8 +75,10 @@ pub(crate) fn missing<'q>(pieces: &[Piece<'_>], query: &Query<'q>) -> Vec<&'q st
 
 /// The phrases of a query that no passage says.
 pub(crate) fn unsaid<'q>(pieces: &[Piece<'_>], query: &'q Query<'_>) -> Vec<&'q str> {
-    let said = |phrase: &&String| !pieces.iter().any(|piece| says(&flat(piece.text), phrase));
-    query.phrases().iter().filter(said).map(String::as_str).collect()
+    let phrases = query.phrases();
+    let said = saying(pieces, phrases);
+    let unsaid = phrases.iter().zip(&said).filter(|(_, said)| !said.contains(&true));
+    unsaid.map(|(phrase, _)| phrase.as_str()).collect()
 }
 
 /// Which passage holds which term of the query, and how often.
@@ -157,22 +160,28 @@ impl Hits {
         self.holders.iter().map(|&holders| told(passages as f64, holders)).collect()
     }
 
-    /// Which passages hold enough of the query. Where it has phrases, these decide instead.
-    fn answers(&self, pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<bool> {
-        if !query.phrases().is_empty() {
-            return pieces.iter().map(|piece| says_all(piece, query)).collect();
+    /// Which passages hold enough of the query, and whether any of them says several of its words.
+    /// Where it has phrases, these decide instead.
+    fn answers(&self, pieces: &[Piece<'_>], query: &Query<'_>) -> (Vec<bool>, bool) {
+        let phrases = query.phrases();
+        if !phrases.is_empty() {
+            let said = saying(pieces, phrases);
+            let all = (0..pieces.len()).map(|at| said.iter().all(|said| said[at])).collect();
+            return (all, false);
         }
         let told = self.told(pieces.len());
         let needed = query.needed(&told);
-        let mut answers = vec![false; pieces.len()];
+        let (mut answers, mut is_answered) = (vec![false; pieces.len()], false);
         for hits in self.found.chunk_by(|a, b| a.piece == b.piece) {
             let mut held = vec![false; query.len()];
             for hit in hits {
                 held[hit.term] = true;
             }
-            answers[hits[0].piece] = query.held(&told, &held) > needed;
+            let does = query.held(&told, &held) > needed;
+            answers[hits[0].piece] = does;
+            is_answered |= does && query.is_said_together(&told, &held);
         }
-        answers
+        (answers, is_answered)
     }
 
     /// How many pairs of the query each passage has in order.
@@ -183,11 +192,6 @@ impl Hits {
         }
         pairs
     }
-}
-
-fn says_all(piece: &Piece<'_>, query: &Query<'_>) -> bool {
-    let flat = flat(piece.text);
-    query.phrases().iter().all(|phrase| says(&flat, phrase))
 }
 
 #[cfg(test)]
@@ -204,7 +208,7 @@ mod tests {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, order)| Piece { text, origin: ContentId::of(text), order })
+            .map(|(text, order)| Piece::alone(text, ContentId::of(text), order))
             .collect();
         relevance(&pieces, &Query::of(query))
     }
@@ -269,6 +273,14 @@ mod tests {
         assert!(relevance_of(&texts, asked).iter().all(|found| found.answers));
         let nonsense = "do you still know which flurb it was that zorked in that quokka thing";
         assert!(!relevance_of(&texts, nonsense).iter().any(|found| found.answers));
+    }
+
+    #[test]
+    fn one_word_of_a_question_is_a_search_for_it() {
+        let texts = ["rain", "the owl of the old barn", "in the morning", "sun"];
+        let asked = "flurb zork quokka blib zyzzyva nargle owl thing";
+        let found: Vec<_> = relevance_of(&texts, asked).iter().map(|it| it.answers).collect();
+        assert_eq!(found, [false, true, false, false]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(crate) fn select(
         }
         let piece = &pieces[candidate.at];
         let joins =
-            |&&other: &&usize| pieces[other].precedes(piece) || piece.precedes(&pieces[other]);
+            |&&other: &&usize| pieces[other].leads_to(piece) || piece.leads_to(&pieces[other]);
         let line_breaks = picked.iter().filter(joins).count() as u64;
         if used + candidate.tokens + line_breaks > budget {
             continue;

@@ -69,8 +69,8 @@ pub use epitome_extract::{Extractive, Facts, kept_and_lost};
 pub use epitome_kernel::{
     Answer, Blob, Chain, Counter, Departure, Digester, Excerpt, Gauge, HOOKS, Halt, Job, Lack,
     Measure, MissedWord, Model, ModelAsk, ModelError, Opinion, PlanError, Policy, PolicyError,
-    Rest, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread, Tracer, Underway,
-    View, Workspace, WorkspaceError, apply, nearest,
+    Rest, SessionOf, Sizes, Store, StoreError, Summarizer, SummaryError, SummaryJob, Thread,
+    Tracer, Underway, View, Workspace, WorkspaceError, apply, nearest,
 };
 pub use epitome_lua::{
     Declared, LuaPolicy, OptionShape, Reloaded, Standing, TestResult, Trust, Watch, WatchError,

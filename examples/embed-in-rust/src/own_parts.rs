@@ -62,7 +62,7 @@ impl Store for Shelf {
         let found = lines.filter(|(_, line)| line.contains(query)).scan(0, |used, (blob, line)| {
             *used += counter.count(line);
             let (id, text, source) = (blob.id, line.to_owned(), blob.source.clone());
-            (*used <= budget).then_some(Excerpt { id, text, source })
+            (*used <= budget).then_some(Excerpt { id, text, source, also: Vec::new() })
         });
         Ok(found.collect())
     }

@@ -15,6 +15,7 @@ use super::{Chat, seen, spoken};
 use crate::bar::Bar;
 use crate::catch_up::catch_up;
 use crate::fault::Fault;
+use crate::recall::names;
 use crate::text::{clipped, counted, grouped, on_one_line, plain};
 use crate::{files, goal, report, status};
 
@@ -209,8 +210,9 @@ impl Chat {
             Recalled::Original(blob) => blob.text,
             Recalled::Nothing(missed) => plain(&nothing_on(&missed)),
             Recalled::Excerpts(found) => {
-                let one = |Excerpt { id, text, source }: &Excerpt| {
-                    format!("{}  {}\n{}", id.short(), plain(source), text.trim_end())
+                let one = |one: &Excerpt| {
+                    let (id, names) = (one.id.short(), plain(&names(one)));
+                    format!("{id}  {names}\n{}", one.text.trim_end())
                 };
                 found.iter().map(one).collect::<Vec<_>>().join("\n\n")
             }

@@ -35,6 +35,9 @@ struct Found {
     what: String,
     id: String,
     content: String,
+    /// The other sessions that said the same, with the entry of each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<String>,
 }
 
 /// Runs the errand.
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 what: what.to_owned(),
                 id: excerpt.id.to_string(),
                 content: excerpt.text,
+                also: excerpt.also,
             }
         })
         .collect();
@@ -69,10 +73,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     files::to_stdout(|out| {
         let bold = anstyle::Style::new().bold();
-        for (at, Found { session, entry, what, content, .. }) in found.iter().enumerate() {
+        for (at, Found { session, entry, what, content, also, .. }) in found.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
             let session = plain(session.as_deref().unwrap_or("no session named"));
             writeln!(out, "{gap}{bold}{session}  {entry} {what}{bold:#}")?;
+            for other in also {
+                writeln!(out, "{bold}also {}{bold:#}", plain(other))?;
+            }
             for line in content.trim_end().lines() {
                 writeln!(out, "  {}", plain(line))?;
             }

@@ -3,7 +3,7 @@
 //! Invariant: a search looks into both at once; a disk that cannot be read is an error where the
 //! memory has no answer. Called through [`Store`].
 
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
 
 use super::FallbackStore;
 use crate::near::{missed, near};
@@ -35,6 +35,24 @@ impl Store for FallbackStore {
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         self.search_in(&[scope.to_owned()], query, budget, counter)
+    }
+
+    fn search_session(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        if !self.has_away(of.scope) {
+            return self.disk.search_session(of, query, budget, counter);
+        }
+        let away = self.memory.candidates_of(of);
+        let kept = match self.disk.candidates_of(of, query) {
+            Err(error) if away.is_empty() || !self.is_lost(&error) => return Err(error),
+            kept => kept.unwrap_or_default(),
+        };
+        Ok(answer(&joined(vec![kept, away]), query, budget, counter))
     }
 
     fn search_in(

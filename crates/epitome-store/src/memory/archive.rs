@@ -286,12 +286,31 @@ impl Shelf {
         self.originals.remove(&id);
         let known = &mut self.known;
         self.passages.retain(|passage| {
-            let stays = passage.kept.original != id && !(passage.own && passage.id == id);
+            let stays = passage.kept.original != id && !(passage.own && passage.kept.id == id);
             if !stays {
-                known.remove(&passage.id);
+                known.remove(&(passage.kept.id, passage.session));
             }
             stays
         });
+    }
+
+    /// Deletes the passages of a session; what others said too is found under them.
+    fn remove_passages(&mut self, doomed: SessionId) {
+        self.known.retain(|(_, session)| *session != doomed);
+        self.passages.retain(|passage| passage.session != doomed);
+    }
+
+    /// Calls an original as others do who said it, where none of them calls it so: as the first does
+    /// whose passages are known.
+    fn rename(&mut self, id: ContentId) {
+        let Some(original) = self.originals.get_mut(&id) else { return };
+        let own = self.passages.iter().filter(|passage| passage.kept.original == id);
+        let mut sources = own.map(|passage| &passage.kept.source);
+        if sources.clone().all(|source| *source != original.blob.source)
+            && let Some(source) = sources.next()
+        {
+            source.clone_into(&mut original.blob.source);
+        }
     }
 
     /// Lets no snapshot name these epochs, where no other session has them.
@@ -315,13 +334,15 @@ impl Shelf {
         let epochs: Vec<_> = self.epochs.extract_if(.., of_it).map(|made| made.recorded).collect();
         self.unname(&epochs);
         self.seen += u64::from(!epochs.is_empty());
-        let mut spare = Vec::new();
+        self.remove_passages(doomed);
+        let (mut spare, mut shared) = (Vec::new(), Vec::new());
         for (&id, original) in &mut self.originals {
-            if original.held.remove(&doomed) && original.held.is_empty() {
-                spare.push(id);
+            if original.held.remove(&doomed) {
+                if original.held.is_empty() { spare.push(id) } else { shared.push(id) }
             }
         }
         spare.into_iter().for_each(|id| self.remove(id));
+        shared.into_iter().for_each(|id| self.rename(id));
         u32::try_from(gone).unwrap_or(u32::MAX)
     }
 

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use epitome_kernel::types::{
     Acted, Chain, ContentId, EntryKey, Mark, Recorded, Rewrite, SessionInfo, Snapshot,
 };
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::answer::Answer;
@@ -38,7 +38,8 @@ pub struct Memory {
 struct Shelf {
     originals: BTreeMap<ContentId, Original>,
     passages: Vec<Passage>,
-    known: FxHashSet<ContentId>,
+    /// The texts of passages, each with the session that said it.
+    known: FxHashSet<(ContentId, SessionId)>,
     tree: Tree,
     sessions: BTreeMap<SessionId, Session>,
     rewrites: BTreeMap<(SessionId, EntryKey, u32), Rewrite>,
@@ -69,10 +70,10 @@ struct Original {
     held: BTreeSet<SessionId>,
 }
 
-/// A passage with the address of its text.
+/// A passage, and whose it is.
 #[derive(Debug)]
 struct Passage {
-    id: ContentId,
+    session: SessionId,
     /// Whether it does not stand in its original verbatim.
     own: bool,
     kept: Kept,
@@ -141,7 +142,7 @@ impl Shelf {
             self.put(session, blob.clone());
         }
         for arrival in arrivals(departure) {
-            if !self.known.insert(arrival.id) {
+            if !self.known.insert((arrival.id, session)) {
                 continue;
             }
             if arrival.original == arrival.id && arrival.range.is_none() {
@@ -149,19 +150,22 @@ impl Shelf {
                 self.put(session, Blob { id: arrival.id, source, text });
             }
             let order = self.passages.last().map_or(0, |last| last.kept.order + 1);
-            let own = arrival.range.is_none();
-            let (original, source) = (arrival.original, arrival.source);
-            let kept = Kept { order, original, source, text: arrival.text.to_owned() };
-            self.passages.push(Passage { id: arrival.id, own, kept });
+            let (own, span) = (arrival.range.is_none(), arrival.range);
+            let (id, original, source) = (arrival.id, arrival.original, arrival.source);
+            let (also, text) = (Vec::new(), arrival.text.to_owned());
+            let kept = Kept { id, order, original, source, also, span, text };
+            self.passages.push(Passage { session, own, kept });
         }
     }
 
-    /// The passages that a search may find: none of what only sessions in the trash hold.
-    fn found(&self) -> impl Iterator<Item = &Kept> {
-        let shown = |kept: &&Kept| {
-            self.originals.get(&kept.original).is_none_or(|original| !self.is_trashed(original))
-        };
-        self.passages.iter().map(|passage| &passage.kept).filter(shown)
+    /// The passages that a search may find: none of sessions in the trash.
+    fn found(&self) -> impl Iterator<Item = &Passage> {
+        let trashed = |id: &SessionId| self.sessions.get(id).is_some_and(|it| it.info.trashed);
+        self.passages.iter().filter(move |passage| !trashed(&passage.session))
+    }
+
+    fn kept(&self) -> Vec<Kept> {
+        self.found().map(|passage| passage.kept.clone()).collect()
     }
 
     /// Whether only sessions in the trash hold an original.
@@ -201,10 +205,18 @@ impl Store for Memory {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        Ok(self.read(scope, |shelf| {
-            let kept: Vec<&Kept> = shelf.found().collect();
-            answer(&kept, query, budget, counter)
-        }))
+        let kept = self.read(scope, Shelf::kept);
+        Ok(answer(&joined(vec![kept]), query, budget, counter))
+    }
+
+    fn search_session(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        Ok(answer(&self.candidates_of(of), query, budget, counter))
     }
 
     fn search_in(
@@ -214,14 +226,12 @@ impl Store for Memory {
         budget: u64,
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        let of = |scope: &String| self.read(scope, |shelf| shelf.found().cloned().collect());
-        let all: Vec<Vec<Kept>> = scopes.iter().map(of).collect();
+        let all = scopes.iter().map(|scope| self.read(scope, Shelf::kept)).collect();
         Ok(answer(&joined(all), query, budget, counter))
     }
 
     fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        let of = |scope: &String| self.read(scope, |shelf| shelf.found().cloned().collect());
-        let kept: Vec<Kept> = joined(scopes.iter().map(of).collect());
+        let kept = joined(scopes.iter().map(|scope| self.read(scope, Shelf::kept)).collect());
         Ok(near(missed(&pieces(&kept), query), kept.iter().map(|kept| kept.text.as_str())))
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: what was recorded of it says here what it said there. Called by
 //! [`crate::FallbackStore`].
 
-use epitome_kernel::Beginning;
+use epitome_kernel::{Beginning, SessionOf};
 
 use super::tree::Node;
 use super::{Made, Memory, Shelf};
@@ -23,8 +23,16 @@ impl Memory {
 
     /// The passages that a search in these scopes looks through.
     pub(crate) fn candidates(&self, scopes: &[String]) -> Vec<Vec<Kept>> {
-        let of = |scope: &String| self.read(scope, |shelf| shelf.found().cloned().collect());
-        scopes.iter().map(of).collect()
+        scopes.iter().map(|scope| self.read(scope, Shelf::kept)).collect()
+    }
+
+    /// The passages that a search in one session looks through.
+    pub(crate) fn candidates_of(&self, of: SessionOf<'_>) -> Vec<Kept> {
+        self.read(of.scope, |shelf| {
+            let session = shelf.session(of.session).map(|(id, _)| id);
+            let own = shelf.found().filter(|passage| Some(passage.session) == session);
+            own.map(|passage| passage.kept.clone()).collect()
+        })
     }
 }
 

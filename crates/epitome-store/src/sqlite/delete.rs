@@ -5,12 +5,12 @@
 //! Called by [`super::archive`].
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fail::Fail;
 use super::inherit::Hand;
-use super::ledger::{BRANCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
+use super::ledger::{BLOB, BRANCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
 use super::session::SessionId;
 use super::{act, answer, memo, remove, shelf, tree};
 use crate::content;
@@ -37,6 +37,7 @@ pub(crate) fn session(
     will.rewrites(&keys, &after)?;
     will.epochs()?;
     will.marks()?;
+    will.passages()?;
     will.texts()?;
     remove::from_index(connection)?;
     Ok(u32::try_from(estate.gone.len()).unwrap_or(u32::MAX))
@@ -182,6 +183,21 @@ impl Will<'_> {
         Ok(())
     }
 
+    /// Deletes its passages; what others said too is found under them.
+    fn passages(&mut self) -> Result<(), Fail> {
+        let own: Vec<(i64, Id)> = self
+            .connection
+            .prepare_cached("SELECT id, holder FROM passage WHERE scope = ?1 AND session = ?2")?
+            .query_map(params![self.ledger.scope, self.doomed], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        for (row, holder) in own {
+            remove::passage(self.connection, self.ledger, row, holder)?;
+        }
+        Ok(())
+    }
+
     /// Lets go of all texts, and deletes those that nobody holds.
     fn texts(&mut self) -> Result<(), Fail> {
         let held: Vec<[u8; 16]> = self
@@ -199,10 +215,34 @@ impl Will<'_> {
                      WHERE scope = ?1 AND text_id = ?2 AND holder = ?2 AND original != ?2",
                 )?
                 .exists(params![self.ledger.scope, id])?;
-            if !needed {
-                remove::text(self.connection, self.ledger, ContentId(id))?;
+            match needed {
+                true => self.rename(id)?,
+                false => remove::text(self.connection, self.ledger, ContentId(id))?,
             }
         }
         Ok(())
+    }
+
+    /// Calls an original as others do who said it: where it was called by this session's name, by
+    /// that of the first whose passages are known.
+    fn rename(&mut self, id: Id) -> rusqlite::Result<()> {
+        let named: Option<(i64, String)> = self
+            .connection
+            .prepare_cached(
+                "SELECT blob.rowid, passage.source FROM blob JOIN passage
+                     ON passage.scope = blob.scope AND passage.original = blob.id
+                 WHERE blob.scope = ?1 AND blob.id = ?2 AND blob.source NOT NULL
+                 AND NOT EXISTS (SELECT 1 FROM passage AS other WHERE other.scope = ?1
+                     AND other.original = ?2 AND other.source = blob.source)
+                 ORDER BY passage.id LIMIT 1",
+            )?
+            .query_row(params![self.ledger.scope, id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match named {
+            Some((row, source)) => {
+                self.ledger.change(self.connection, &BLOB, row, "source = ?2", params![source])
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -43,23 +43,29 @@ impl Index {
     }
 }
 
-/// The expression that finds what holds any of the rarest known terms of a query, or where it has
-/// phrases all of their terms; `None` if no term is known.
-pub(crate) fn rarest(
+/// The expressions that find what holds any of the rarest known terms of a query, or where it has
+/// phrases all of their terms, or any, since a phrase may have been cut in two; none if no term is
+/// known.
+pub(crate) fn proposals(
     connection: &Connection,
     scope: i64,
     query: &str,
-) -> rusqlite::Result<Option<String>> {
+) -> rusqlite::Result<Vec<String>> {
     let index = Index::new(scope);
-    let phrases = Query::of(query).phrases().join(" ");
-    let demanded = index.terms(&phrases);
-    if !demanded.is_empty() {
-        return Ok(Some(expression(demanded.split_whitespace(), " AND ")));
+    let demanded = index.terms(&Query::of(query).phrases().join(" "));
+    if demanded.is_empty() {
+        return Ok(rarest(connection, &index.terms(query))?.into_iter().collect());
     }
+    let all = expression(demanded.split_whitespace(), " AND ");
+    Ok([Some(all), rarest(connection, &demanded)?].into_iter().flatten().collect())
+}
+
+/// The expression that finds what holds any of the rarest known of these terms.
+fn rarest(connection: &Connection, terms: &str) -> rusqlite::Result<Option<String>> {
     let mut lookup =
         connection.prepare_cached("SELECT doc FROM passage_vocabulary WHERE term = ?1")?;
     let mut known: Vec<(i64, String)> = Vec::new();
-    for word in index.terms(query).split_whitespace() {
+    for word in terms.split_whitespace() {
         if let Some(documents) = lookup.query_row([word], |row| row.get(0)).optional()? {
             known.push((documents, word.to_owned()));
         }

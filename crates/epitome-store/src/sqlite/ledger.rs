@@ -43,8 +43,12 @@ macro_rules! table {
 pub(crate) const BLOB: Table = table!("blob", "id, source", "?2, ?3, ?4", "text");
 pub(crate) const HELD: Table = table!("held", "blob, session", "?2, ?3");
 pub(crate) const RAW: Table = table!("raw", "id", "?2, ?3", "bytes");
-pub(crate) const PASSAGE: Table =
-    table!("passage", "text_id, original, source, holder, start, length", "?2, ?3, ?4, ?5, ?6, ?7");
+pub(crate) const PASSAGE: Table = table!(
+    "passage",
+    "text_id, original, source, holder, start, length",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8",
+    later "session" (1)
+);
 pub(crate) const BRANCH: Table = table!("branch", "parent, start", "?2, ?3");
 pub(crate) const MESSAGE: Table = table!(
     "message",
@@ -152,15 +156,25 @@ impl Ledger {
     /// The ledger as the records say it is: `seen` and `used` are taken over.
     pub(crate) fn recounted(&self, connection: &Connection) -> rusqlite::Result<Self> {
         let mut ledger = Self { records: 0, sum: 0, whole: 0, ..self.clone() };
-        for table in TABLES {
+        ledger.count(connection, |_| true)?;
+        Ok(ledger)
+    }
+
+    /// Enters all records of some tables.
+    fn count(
+        &mut self,
+        connection: &Connection,
+        wanted: impl Fn(&Table) -> bool,
+    ) -> rusqlite::Result<()> {
+        for table in TABLES.into_iter().filter(|table| wanted(table)) {
             let sql = format!("SELECT {} FROM {} WHERE scope = ?1", table.columns, table.name);
             let mut statement = connection.prepare(&sql)?;
             let mut rows = statement.query([self.scope])?;
             while let Some(row) = rows.next()? {
-                ledger.enter(of_row(table, row)?);
+                self.enter(of_row(table, row)?);
             }
         }
-        Ok(ledger)
+        Ok(())
     }
 
     /// Writes it down.
@@ -269,12 +283,17 @@ pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Sums the columns that a later version added, in every scope that has a ledger. Its other sum
-/// stays as it is, so what was lost before goes on being told.
-pub(crate) fn widen(connection: &Connection) -> rusqlite::Result<()> {
+/// Sums the columns that a later version added to these tables, in every scope that has a ledger.
+/// Its other sum stays as it is, so what was lost before goes on being told.
+pub(crate) fn widen(
+    connection: &Connection,
+    wanted: impl Fn(&Table) -> bool,
+) -> rusqlite::Result<()> {
     for name in scopes(connection)? {
         if let Some(ledger) = Ledger::find(connection, &name)? {
-            let whole = ledger.recounted(connection)?.whole;
+            let mut added = Ledger { whole: 0, ..ledger.clone() };
+            added.count(connection, &wanted)?;
+            let whole = ledger.whole.wrapping_add(added.whole);
             Ledger { whole, ..ledger }.save(connection)?;
         }
     }

@@ -37,7 +37,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, Store, StoreError};
+use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::copying::Copying;
@@ -186,6 +186,15 @@ impl Sqlite {
         })
     }
 
+    /// The passages of one session that are worth ranking.
+    pub(crate) fn candidates_of(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+    ) -> Result<Vec<Kept>, StoreError> {
+        self.read(|connection| search::candidates_of(connection, of, query))
+    }
+
     /// The connection. A panic while it was held rolled its transaction back.
     fn lock(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
@@ -286,7 +295,17 @@ impl Store for Sqlite {
         counter: &dyn Counter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.read(|connection| search::candidates(connection, scope, query))?;
-        Ok(answer(&kept, query, budget, counter))
+        Ok(answer(&joined(vec![kept]), query, budget, counter))
+    }
+
+    fn search_session(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn Counter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        Ok(answer(&self.candidates_of(of, query)?, query, budget, counter))
     }
 
     fn search_in(

@@ -49,17 +49,27 @@ pub(crate) fn text(
         .query_map(params![ledger.scope, id.0], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (row, holder) in passages {
-        ledger.delete(connection, &PASSAGE, row)?;
-        connection.prepare_cached("DELETE FROM passage_terms WHERE rowid = ?1")?.execute([row])?;
-        if holder != id.0 {
-            let own = "id = ?2 AND source IS NULL AND NOT EXISTS
-                (SELECT 1 FROM held WHERE held.scope = blob.scope AND held.blob = blob.id)";
-            rows(connection, ledger, &BLOB, own, params![holder])?;
-        }
+        passage(connection, ledger, row, holder)?;
     }
     rows(connection, ledger, &BLOB, "id = ?2", params![id.0])?;
     rows(connection, ledger, &HELD, "blob = ?2", params![id.0])?;
     Ok(())
+}
+
+/// Deletes a passage, with the text that only it has.
+pub(crate) fn passage(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    row: i64,
+    holder: [u8; 16],
+) -> rusqlite::Result<()> {
+    ledger.delete(connection, &PASSAGE, row)?;
+    connection.prepare_cached("DELETE FROM passage_terms WHERE rowid = ?1")?.execute([row])?;
+    let own = "id = ?2 AND source IS NULL
+        AND NOT EXISTS (SELECT 1 FROM held WHERE held.scope = blob.scope AND held.blob = blob.id)
+        AND NOT EXISTS (SELECT 1 FROM passage WHERE passage.scope = blob.scope
+            AND passage.text_id = blob.id AND passage.holder = blob.id)";
+    rows(connection, ledger, &BLOB, own, params![holder])
 }
 
 /// Deletes long encoded messages that no message refers to any longer.

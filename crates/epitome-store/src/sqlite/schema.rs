@@ -9,7 +9,7 @@ use epitome_kernel::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::ledger;
+use super::{ledger, shelf};
 
 /// Marks a database as a store of Epitome ("Epit").
 const APPLICATION: i64 = 0x4570_6974;
@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4570_6974;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -273,13 +273,25 @@ const MIGRATIONS: [&str; 7] = [
     CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch, session);
     DROP INDEX rewrite_key;
     CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part, session);",
+    // Passages are a session's own: what two sessions say is found under both. An older one is that
+    // of the session in its source (0: outside of sessions).
+    "ALTER TABLE passage ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
+    UPDATE passage SET session = coalesce((
+        SELECT session.id FROM held JOIN session ON session.id = held.session
+        WHERE held.scope = passage.scope AND held.blob = passage.original
+        AND substr(passage.source, 1, length(session.name) + 2) = session.name || ': '
+        ORDER BY length(session.name) DESC LIMIT 1), 0);
+    DROP INDEX passage_text;
+    CREATE UNIQUE INDEX passage_text ON passage (scope, text_id, session);
+    CREATE INDEX passage_session ON passage (scope, session, id);",
 ];
 
 /// The version that gave scopes a ledger.
 const LEDGER: usize = 2;
 
-/// The version that added columns to what the ledger covers.
+/// The versions that added columns to what the ledger covers.
 const WHOLE: usize = 7;
+const OWNED: usize = 8;
 
 /// Whether a power cut may harm the file. The crash of a process never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -378,8 +390,9 @@ fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
     }
     if done < LEDGER {
         ledger::begin(&transaction)?;
-    } else if done < WHOLE {
-        ledger::widen(&transaction)?;
+    } else if done < OWNED {
+        ledger::widen(&transaction, |table| done < WHOLE || table.name == ledger::PASSAGE.name)?;
+        shelf::offer_shared(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;

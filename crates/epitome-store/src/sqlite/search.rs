@@ -5,12 +5,13 @@
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
+use epitome_kernel::SessionOf;
 use epitome_kernel::types::ContentId;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
-use super::{fulltext, shelf};
+use super::{fulltext, session, shelf};
 use crate::passage::Kept;
 
 /// Passages of one scope that are all ranked; of more, the full-text index proposes some.
@@ -31,20 +32,25 @@ pub(crate) fn candidates(
 ) -> Result<Vec<Kept>, Fail> {
     let Some((scope, count)) = size(connection, scope)? else { return Ok(Vec::new()) };
     let mut pile = Shelf { connection, scope, texts: FxHashMap::default() };
-    if count <= RANKED_WHOLE {
-        return pile
-            .shown(|pile| pile.load("SELECT id FROM passage WHERE scope = ?1", params![scope]));
-    }
-    let newest =
-        "SELECT id FROM (SELECT id FROM passage WHERE scope = ?1 ORDER BY id DESC LIMIT ?2)";
-    let rarest = fulltext::rarest(connection, scope, query)?;
-    pile.shown(|pile| match &rarest {
-        None => pile.load(newest, params![scope, NEWEST]),
-        Some(expression) => pile.load(
-            &format!("{newest} UNION {HOLDING}"),
-            params![scope, NEWEST, expression, PROPOSED],
-        ),
-    })
+    pile.worth(count, "SELECT id FROM passage WHERE scope = ?1", &[], query)
+}
+
+/// The passages of one session that are worth ranking, in the order of the conversation.
+pub(crate) fn candidates_of(
+    connection: &Connection,
+    of: SessionOf<'_>,
+    query: &str,
+) -> Result<Vec<Kept>, Fail> {
+    let Some((scope, _)) = size(connection, of.scope)? else { return Ok(Vec::new()) };
+    let Some(session) = session::number(connection, scope, of.session)? else {
+        return Ok(Vec::new());
+    };
+    let count = connection
+        .prepare_cached("SELECT count(*) FROM passage WHERE scope = ?1 AND session = ?2")?
+        .query_row(params![scope, session], |row| row.get(0))?;
+    let mut pile = Shelf { connection, scope, texts: FxHashMap::default() };
+    let own = "SELECT id FROM passage WHERE scope = ?1 AND session = ?2";
+    pile.worth(count, own, params![session], query)
 }
 
 /// Of a scope of which not all passages are candidates: those among whose words are some that are
@@ -91,6 +97,35 @@ struct Shelf<'a> {
 }
 
 impl Shelf<'_> {
+    /// Of the passages that `all` selects, so many, those that are worth ranking: all where they are
+    /// few, else the newest and those that the full-text index proposes. `?1` is the scope, `more`
+    /// are the values behind it.
+    fn worth(
+        &mut self,
+        count: i64,
+        all: &str,
+        more: &[&dyn ToSql],
+        query: &str,
+    ) -> Result<Vec<Kept>, Fail> {
+        let scope = self.scope;
+        let mut values: Vec<&dyn ToSql> = vec![&scope];
+        values.extend(more);
+        if count <= RANKED_WHOLE {
+            return self.shown(|pile| pile.load(all, &values));
+        }
+        let proposals = fulltext::proposals(self.connection, scope, query)?;
+        let mut chosen = format!("SELECT id FROM ({all} ORDER BY id DESC LIMIT {NEWEST})");
+        for expression in &proposals {
+            values.push(expression);
+            let at = values.len();
+            chosen.push_str(&format!(
+                " UNION SELECT rowid FROM (SELECT rowid FROM passage_terms WHERE passage_terms \
+                 MATCH ?{at} AND rowid IN ({all}) ORDER BY rank LIMIT {PROPOSED})"
+            ));
+        }
+        self.shown(|pile| pile.load(&chosen, &values))
+    }
+
     /// What `load` finds, but for what only sessions in the trash hold.
     fn shown(
         &mut self,
@@ -105,17 +140,22 @@ impl Shelf<'_> {
     /// The passages with the ids that a query selects; `?1` is the scope.
     fn load(&mut self, chosen: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<Kept>> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT id, original, source, holder, start, length FROM passage
-             WHERE scope = ?1 AND id IN ({chosen}) ORDER BY id"
+            "SELECT id, original, source, holder, start, length, text_id FROM passage
+             WHERE scope = ?1 AND id IN ({chosen}) AND session NOT IN
+                 (SELECT id FROM session WHERE scope = ?1 AND trashed) ORDER BY id"
         ))?;
         let mut rows = statement.query(values)?;
         let mut kept = Vec::new();
         while let Some(row) = rows.next()? {
             let (start, length): (u32, u32) = (row.get(4)?, row.get(5)?);
             let range = start as usize..(start as usize).saturating_add(length as usize);
-            let Some(text) = self.slice(row.get(3)?, range)? else { continue };
+            let holder = row.get(3)?;
+            let Some(text) = self.slice(holder, range.clone())? else { continue };
             let (order, original) = (row.get(0)?, ContentId(row.get(1)?));
-            kept.push(Kept { order, original, source: row.get(2)?, text });
+            let span = (holder == original.0).then_some(range);
+            let (id, source) = (ContentId(row.get(6)?), row.get(2)?);
+            let also = Vec::new();
+            kept.push(Kept { id, order, original, source, also, span, text });
         }
         Ok(kept)
     }

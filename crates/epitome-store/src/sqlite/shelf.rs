@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::fail::Fail;
 use super::fulltext;
-use super::ledger::{BLOB, HELD, Ledger, PASSAGE};
+use super::ledger::{self, BLOB, HELD, Ledger, MESSAGE, PASSAGE};
 use super::session::SessionId;
 use crate::passage::arrivals;
 use crate::prefix::Prefix;
@@ -34,7 +34,7 @@ pub(crate) fn keep(
         let start = arrival.range.as_ref().map_or(0, |range| range.start) as i64;
         let length = arrival.text.len() as i64;
         let (id, original) = (arrival.id.0, arrival.original.0);
-        let values = params![id, original, arrival.source, holder.0, start, length];
+        let values = params![id, original, arrival.source, holder.0, start, length, session];
         if !ledger.insert(connection, &PASSAGE, values, &[])? {
             continue;
         }
@@ -51,6 +51,30 @@ pub(crate) fn keep(
             let values = params![arrival.id.0, None::<String>];
             ledger.insert(connection, &BLOB, values, params![arrival.text])?;
         }
+    }
+    Ok(())
+}
+
+/// Has what several sessions hold cut into passages again, so that it is found under each of them:
+/// older versions kept those of the first one alone.
+pub(crate) fn offer_shared(connection: &Connection) -> rusqlite::Result<()> {
+    for name in ledger::scopes(connection)? {
+        let Some(mut ledger) = Ledger::find(connection, &name)? else { continue };
+        let shared: Vec<i64> = connection
+            .prepare(
+                "SELECT id FROM message WHERE scope = ?1 AND indexed = 1 AND raw NOT NULL
+                 AND (SELECT count(*) FROM held
+                      WHERE held.scope = message.scope AND held.blob = message.text) > 1",
+            )?
+            .query_map([ledger.scope], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for &message in &shared {
+            ledger.change(connection, &MESSAGE, message, "indexed = 0", &[])?;
+        }
+        if !shared.is_empty() {
+            connection.execute("UPDATE scope SET indexed = 0 WHERE id = ?1", [ledger.scope])?;
+        }
+        ledger.save(connection)?;
     }
     Ok(())
 }

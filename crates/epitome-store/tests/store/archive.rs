@@ -1,13 +1,14 @@
 //! What every archive must do, run against each of them.
 
 use epitome_kernel::types::{Chain, ContentId, EntryId, Mark, Passage, Purpose};
-use epitome_kernel::{Blob, Departure, Said, Store, StoreError};
+use epitome_kernel::{Blob, Departure, Said, SessionOf, Store, StoreError};
 use epitome_store::Archive;
 use epitome_store::{Memory, Sqlite};
 
 use crate::common::{Chars, each_archive};
 use crate::talk::{
-    SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say, snapshot,
+    SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say, say_findably,
+    snapshot,
 };
 
 fn names(store: &dyn Archive, skip: usize, most: usize, trashed: bool) -> Vec<String> {
@@ -310,5 +311,127 @@ fn what_is_in_the_trash_is_not_found_until_it_is_taken_out() {
         assert_eq!(shown(store), ([true, false], 1, 1));
         store.trash(SCOPE, "two", false).unwrap();
         assert_eq!(shown(store), ([true, true], 2, 2));
+    });
+}
+
+/// What is found, each with all who said it.
+fn attributed(store: &dyn Both, query: &str) -> Vec<(String, Vec<String>)> {
+    let excerpts = store.search(SCOPE, query, 10_000, &Chars).unwrap();
+    let named = |it: epitome_kernel::Excerpt| {
+        (it.text, [it.source].into_iter().chain(it.also).collect::<Vec<_>>())
+    };
+    let mut found: Vec<_> = excerpts.into_iter().map(named).collect();
+    found.sort();
+    found
+}
+
+fn found_in(store: &dyn Both, session: &str, query: &str) -> Vec<String> {
+    let of = SessionOf { scope: SCOPE, session };
+    let excerpts = store.search_session(of, query, 10_000, &Chars).unwrap();
+    let named = |it: epitome_kernel::Excerpt| {
+        assert_eq!(it.also, [""; 0]);
+        format!("{}: {}", it.source, it.text)
+    };
+    excerpts.into_iter().map(named).collect()
+}
+
+#[track_caller]
+fn check_attributed(store: &dyn Both, query: &str, expected: &[(&str, &[&str])]) {
+    let found = attributed(store, query);
+    let found: Vec<(&str, Vec<&str>)> = found
+        .iter()
+        .map(|(text, by)| (text.as_str(), by.iter().map(String::as_str).collect()))
+        .collect();
+    let expected: Vec<_> = expected.iter().map(|(text, by)| (*text, by.to_vec())).collect();
+    assert_eq!(found, expected);
+}
+
+/// What two sessions say is found under both, and stays with each as long as that one does.
+#[test]
+fn what_two_sessions_say_is_attributed_to_each() {
+    each_store(|store| {
+        say_findably(store, "one", &["red apples", "blue plums"]);
+        say_findably(store, "two", &["green pears", "red apples"]);
+        let both: &[(&str, &[&str])] = &[("red apples", &["one: e0 user", "two: e1 user"])];
+        check_attributed(store, "apples", both);
+        check_attributed(store, "plums", &[("blue plums", &["one: e1 user"])]);
+        assert_eq!(found_in(store, "one", "apples"), ["one: e0 user: red apples"]);
+        assert_eq!(found_in(store, "two", "apples"), ["two: e1 user: red apples"]);
+        assert_eq!(found_in(store, "two", "plums"), [""; 0]);
+        assert_eq!(found_in(store, "three", "apples"), [""; 0]);
+        store.trash(SCOPE, "one", true).unwrap();
+        check_attributed(store, "apples", &[("red apples", &["two: e1 user"])]);
+        assert_eq!(found_in(store, "one", "apples"), [""; 0]);
+        store.trash(SCOPE, "one", false).unwrap();
+        store.delete(SCOPE, "one").unwrap();
+        check_attributed(store, "apples plums", &[("red apples", &["two: e1 user"])]);
+        let id = ContentId::of("red apples").to_string();
+        assert_eq!(store.original(SCOPE, &id).unwrap().source, "two: e1 user");
+        // Erased it is gone wherever it was said.
+        say_findably(store, "three", &["red apples"]);
+        store.erase(SCOPE, key("red apples")).unwrap();
+        check_attributed(store, "apples", &[]);
+        assert_eq!(found_in(store, "two", "pears"), ["two: e0 user: green pears"]);
+    });
+}
+
+/// Messages that differ may have a piece in common.
+#[test]
+fn a_piece_that_two_sessions_share_outlives_each_of_them() {
+    for gone in ["one", "two"] {
+        each_store(|store| {
+            let left = if gone == "one" { "two" } else { "one" };
+            for name in ["one", "two"] {
+                say(store, name, &[], &[name]);
+                let text = format!("{name} begins\nred apples");
+                let (id, source) = (ContentId::of(&text), format!("{name}: e0 user"));
+                let passages = text.lines().map(str::to_owned);
+                let departure = Departure {
+                    passages: passages.map(|text| Passage { entry: EntryId(0), text }).collect(),
+                    sources: vec![(EntryId(0), id, source.clone())],
+                    blobs: vec![Blob { id, source, text }],
+                };
+                store.index(SCOPE, name, &chains(&[name]), &departure).unwrap();
+            }
+            let both: &[(&str, &[&str])] = &[("red apples", &["one: e0 user", "two: e0 user"])];
+            check_attributed(store, "\"red apples\"", both);
+            store.delete(SCOPE, gone).unwrap();
+            let source = format!("{left}: e0 user");
+            check_attributed(store, "\"red apples\"", &[("red apples", &[&source])]);
+        });
+    }
+}
+
+/// Of a session that is too large to be ranked whole its own passages are proposed, and those that
+/// say a phrase which was cut in two.
+#[test]
+fn a_large_session_is_searched_by_itself() {
+    each_store(|store| {
+        let said = |name: &str| -> Vec<String> {
+            let line = |at: usize| format!("step {at} of the march of {name}");
+            (0..6_000).map(line).collect()
+        };
+        for name in ["one", "two"] {
+            say(store, name, &[], &[name]);
+            let text = said(name).join("\n");
+            let (id, source) = (ContentId::of(&text), format!("{name}: e0 user"));
+            let passage = |text| Passage { entry: EntryId(0), text };
+            let departure = Departure {
+                passages: said(name).into_iter().map(passage).collect(),
+                sources: vec![(EntryId(0), id, source.clone())],
+                blobs: vec![Blob { id, source, text }],
+            };
+            store.index(SCOPE, name, &chains(&[name]), &departure).unwrap();
+        }
+        let of = |session| SessionOf { scope: SCOPE, session };
+        let first = |session, query: &str| {
+            let found = store.search_session(of(session), query, 40, &Chars).unwrap();
+            found.into_iter().next().map(|excerpt| excerpt.text).unwrap_or_default()
+        };
+        assert!(first("one", "step 77").contains("step 77 of the march of one"));
+        assert!(first("two", "step 77").contains("step 77 of the march of two"));
+        assert_eq!(first("one", "two"), "");
+        let cut = "step 77 of the march of two\nstep 78 of the march of two";
+        assert_eq!(first("two", "\"march of two step 78\""), cut);
     });
 }

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use crate::common::{Chars, Conversation};
-use crate::talk::{SCOPE, acts, answer, answer_said, batch, chain, epoch, key, memos, say};
+use crate::talk::{
+    SCOPE, acts, answer, answer_said, batch, chain, departure_of, epoch, key, memos, say,
+    say_findably,
+};
 use epitome_kernel::types::{Epoch, Mark, MustKeep};
-use epitome_kernel::{Commit, Departure, Journal, Store, StoreError};
+use epitome_kernel::{Commit, Departure, Journal, SessionOf, Store, StoreError};
 use epitome_store::Archive;
 use epitome_store::{Durability, Sqlite};
 use rusqlite::Connection;
@@ -91,7 +94,7 @@ fn a_newer_store_is_refused_untouched() {
     let before = std::fs::read(&path).unwrap();
     for open in [Sqlite::open, Sqlite::open_existing] {
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 999, known: 7 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 999, known: 8 }), "{error}");
     }
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -207,23 +210,21 @@ pub(crate) fn take_back(path: &Path, version: u32) {
         }
     };
     raw.execute_batch(
-        "DROP INDEX session_label;
-        DROP INDEX message_chain;
-        CREATE UNIQUE INDEX message_chain ON message (scope, chain);
-        DROP INDEX epoch_id;
-        CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch);
-        DROP INDEX rewrite_key;
-        CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part);
-        ALTER TABLE session DROP COLUMN label;
-        ALTER TABLE session DROP COLUMN opened;
-        ALTER TABLE scope DROP COLUMN whole;
-        ALTER TABLE act DROP COLUMN place;
-        ALTER TABLE epoch DROP COLUMN place;
-        ALTER TABLE mark DROP COLUMN place;
-        ALTER TABLE message DROP COLUMN shared;
-        ALTER TABLE rewrite DROP COLUMN session;",
+        "DROP INDEX passage_session;
+        DROP INDEX passage_text;
+        DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passage AS later WHERE EXISTS
+            (SELECT 1 FROM passage WHERE passage.scope = later.scope
+             AND passage.text_id = later.text_id AND passage.id < later.id));
+        DELETE FROM passage WHERE EXISTS (SELECT 1 FROM passage AS first
+            WHERE first.scope = passage.scope AND first.text_id = passage.text_id
+            AND first.id < passage.id);
+        CREATE UNIQUE INDEX passage_text ON passage (scope, text_id);
+        ALTER TABLE passage DROP COLUMN session;",
     )
     .unwrap();
+    if version < 7 {
+        take_back_sessions(&raw);
+    }
     if version < 6 {
         drop_tables(&["lesson"]);
     }
@@ -248,6 +249,28 @@ pub(crate) fn take_back(path: &Path, version: u32) {
         }
     }
     raw.pragma_update(None, "user_version", version).unwrap();
+}
+
+/// Takes a store back to a schema in which sessions shared what they said.
+fn take_back_sessions(raw: &Connection) {
+    raw.execute_batch(
+        "DROP INDEX session_label;
+        DROP INDEX message_chain;
+        CREATE UNIQUE INDEX message_chain ON message (scope, chain);
+        DROP INDEX epoch_id;
+        CREATE UNIQUE INDEX epoch_id ON epoch (scope, epoch);
+        DROP INDEX rewrite_key;
+        CREATE UNIQUE INDEX rewrite_key ON rewrite (scope, key, part);
+        ALTER TABLE session DROP COLUMN label;
+        ALTER TABLE session DROP COLUMN opened;
+        ALTER TABLE scope DROP COLUMN whole;
+        ALTER TABLE act DROP COLUMN place;
+        ALTER TABLE epoch DROP COLUMN place;
+        ALTER TABLE mark DROP COLUMN place;
+        ALTER TABLE message DROP COLUMN shared;
+        ALTER TABLE rewrite DROP COLUMN session;",
+    )
+    .unwrap();
 }
 
 #[test]
@@ -297,6 +320,36 @@ fn what_an_older_journal_recorded_once_for_two_sessions_is_read_by_both() {
     assert_eq!(all, batch(&[], &["a", "b", "x"]).said);
     store.delete(SCOPE, "one").unwrap();
     assert_eq!(said(), batch(&[], &["a", "b"]).said);
+}
+
+/// In an older store the first session that said something had its passages alone.
+#[test]
+fn what_an_older_journal_found_in_one_session_is_found_in_all_that_said_it() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    for (name, other) in [("one", "blue plums"), ("two", "green pears")] {
+        say_findably(&store, name, &["red apples", other]);
+    }
+    drop(store);
+    take_back(&path, 7);
+    let store = Sqlite::open_existing(&path).unwrap();
+    let found = |session: &str, query: &str| -> Vec<String> {
+        let of = SessionOf { scope: SCOPE, session };
+        let excerpts = store.search_session(of, query, 999, &Chars).unwrap();
+        excerpts.into_iter().map(|excerpt| excerpt.source).collect()
+    };
+    assert_eq!(found("one", "apples"), ["one: e0 user"]);
+    assert_eq!(found("two", "pears"), ["two: e1 user"]);
+    // What both hold is offered again.
+    let open = store.unindexed(SCOPE, 99).unwrap();
+    let open: Vec<_> = open.iter().map(|(name, said)| (name.as_str(), said.place)).collect();
+    assert_eq!(open, [("one", 0), ("two", 0)]);
+    for name in ["one", "two"] {
+        let departure = departure_of(name, &["red apples"]);
+        store.index(SCOPE, name, &[chain(&["red apples"])], &departure).unwrap();
+    }
+    assert_eq!(found("one", "apples"), ["one: e0 user"]);
+    assert_eq!(found("two", "apples"), ["two: e0 user"]);
 }
 
 #[track_caller]

@@ -8,6 +8,7 @@ use epitome_kernel::types::{
     Rewrite, Role, Snapshot, Stand, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
+use epitome_store::Archive;
 
 /// The scope of most tests.
 pub(crate) const SCOPE: &str = "local/default";
@@ -204,6 +205,23 @@ pub(crate) fn departure(run: &[&str]) -> Departure {
         departure.passages.push(epitome_kernel::types::Passage { entry, text: (*text).into() });
     }
     departure
+}
+
+/// The same as a session calls it.
+pub(crate) fn departure_of(session: &str, run: &[&str]) -> Departure {
+    let mut departure = departure(run);
+    let sources = departure.sources.iter_mut().map(|(_, _, source)| source);
+    for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
+        *source = format!("{session}: {source}");
+    }
+    departure
+}
+
+/// Says these messages in a session, and has the search know them.
+pub(crate) fn say_findably(store: &dyn Archive, session: &str, texts: &[&str]) {
+    say(store, session, &[], texts);
+    let chains: Vec<Chain> = (1..=texts.len()).map(|most| chain(&texts[..most])).collect();
+    store.index(SCOPE, session, &chains, &departure_of(session, texts)).unwrap();
 }
 
 /// A rewrite of a message.

@@ -41,6 +41,9 @@ pub struct Found {
     pub id: String,
     /// What the original is.
     pub source: String,
+    /// What it is called in other sessions that said the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// What it says.
     pub text: String,
 }
@@ -73,6 +76,7 @@ impl Levers {
                 let found = found.into_iter().map(|one| Found {
                     id: one.id.short(),
                     source: one.source,
+                    also: one.also,
                     text: one.text,
                 });
                 Excerpts { found: found.collect(), more: None }
@@ -107,7 +111,7 @@ fn original(blob: &Blob, lines: Lines, most: u64, counter: &dyn Counter) -> Exce
             (all[..count].concat(), Some(format!("go on with lines {next}-{last} of this id")))
         }
     };
-    let found = Found { id: blob.id.short(), source: blob.source.clone(), text };
+    let found = Found { id: blob.id.short(), source: blob.source.clone(), also: Vec::new(), text };
     Excerpts { found: vec![found], more }
 }
 

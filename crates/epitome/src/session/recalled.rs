@@ -5,7 +5,7 @@
 //! prompt is ours, else in the next state of the work (SPEC 2.2, 2.10). Called where new messages
 //! are observed.
 
-use epitome_kernel::{Counter, Excerpt, StoreError};
+use epitome_kernel::{Counter, SessionOf, StoreError};
 use epitome_types::{Act, Acted, By, Happened, Op, Plan};
 
 use super::Session;
@@ -14,8 +14,8 @@ use super::state::State;
 /// The most that is brought back where a policy does not say, in tokens.
 const MOST: u64 = 500;
 
-/// Other sessions of the scope are searched as well; so many times as much is looked through.
-const OTHERS: u64 = 8;
+/// Some excerpts are too long with what is said of them: so many times as much is looked through.
+const SPARE: u64 = 8;
 
 impl Session {
     /// Searches what left the prompts of a session, and has what is found come back. Gives what the
@@ -29,15 +29,13 @@ impl Session {
     ) -> Result<Option<Happened>, StoreError> {
         let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
         let most = most.unwrap_or(MOST);
-        let all = self.journal.search(&self.scope, &query, most.saturating_mul(OTHERS), counter)?;
+        let of = SessionOf { scope: &self.scope, session: name };
+        let all = self.journal.search_session(of, &query, most.saturating_mul(SPARE), counter)?;
         let mut left = most;
         let (mut sources, mut shown) = (Vec::new(), Vec::new());
-        for Excerpt { id, text, source } in all {
-            let Some(source) = source.strip_prefix(name).and_then(|it| it.strip_prefix(": "))
-            else {
-                continue;
-            };
-            let text = format!("{source} ({}):\n{}", id.short(), text.trim());
+        for excerpt in &all {
+            let Some(source) = excerpt.place_in(name) else { continue };
+            let text = format!("{source} ({}):\n{}", excerpt.id.short(), excerpt.text.trim());
             if let Some(rest) = left.checked_sub(counter.count(&text)) {
                 left = rest;
                 sources.push(source.to_owned());

@@ -3,13 +3,13 @@
 //!
 //! `EPITOME_CONVERSATIONS=10000 cargo test -p epitome --test facade -- identity::` tries so many cases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use epitome::types::{By, DecisionKind, EntryId, GoalAct, GoalChange, Mark, Priority};
 use epitome::{
-    Answered, Archive, Ask, Compressions, Compressor, Format, Hub, Keeper, Memory, Profile, Sqlite,
-    Window, Written, scope,
+    Answered, Archive, Ask, Compressions, Compressor, Format, Hub, Keeper, Memory, Profile,
+    SessionOf, Sqlite, Window, Written, scope,
 };
 use epitome_testkit::{FixedCounter, now};
 use proptest::prelude::*;
@@ -21,6 +21,11 @@ const SYSTEM: &str = "Be brief.";
 const OPENINGS: [&str; 2] = ["Mend the parser.", "Why does the build fail?"];
 /// What models answer, be it in several conversations.
 const SHORT: &str = "Ok, done.";
+/// What is looked for: words and phrases that one says, or several do.
+const QUERIES: [&str; 4] =
+    ["parser build fails", "looked0 looked1", "\"and so on\"", "\"ok, done\""];
+/// Tokens that hold all that is found.
+const ALL: u64 = 1 << 40;
 /// Tokens; some exchanges fill it.
 const LIMIT: u64 = 260;
 
@@ -300,6 +305,28 @@ impl Working<'_> {
     }
 }
 
+/// What a search finds of a session: in it alone, in its order, and of it among all that is found.
+fn found(host: &Host, session: &str) -> Vec<String> {
+    let (keeper, scope) = (host.keeper(), scope("default"));
+    keeper.catch_up(|_| {}).unwrap();
+    let mut shown = Vec::new();
+    for query in QUERIES {
+        let of = SessionOf { scope: &scope, session };
+        let alone = host.journal.search_session(of, query, 90, &FixedCounter::Words).unwrap();
+        shown.push(format!("{query}: {alone:?}"));
+        let is_phrase = query.starts_with('"');
+        let all = host.journal.search(&scope, query, ALL, &FixedCounter::Words).unwrap();
+        let mut lines = BTreeSet::new();
+        for excerpt in all.iter().filter(|_| is_phrase) {
+            let place = excerpt.place_in(session);
+            let lines_of = excerpt.text.lines().map(|line| format!("{place:?}: {line}"));
+            lines.extend(lines_of.filter(|_| place.is_some()));
+        }
+        shown.push(format!("{query}: {lines:?}"));
+    }
+    shown
+}
+
 /// What one conversation was sent and is shown, with its sessions numbered in their order.
 fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
     let keeper = host.keeper();
@@ -310,6 +337,7 @@ fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
         shown.push(format!("{info:?}"));
         shown.push(keeper.export(name, Written::Ollm).unwrap());
         shown.push(format!("{:?}", keeper.goals(Some(name)).unwrap()));
+        shown.extend(found(host, name));
         let listed = host.journal.sessions(&scope("default"), 0, 99, true).unwrap();
         assert_eq!(listed.iter().filter(|info| info.name == *name).count(), 1);
     }
