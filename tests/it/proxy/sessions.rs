@@ -88,6 +88,34 @@ fn a_session_of_each_api_outgrows_its_window() {
     });
 }
 
+/// What was refused is on record, and no conversation.
+#[test]
+fn what_was_never_answered_is_listed_where_all_is_asked_for() {
+    let serving = Serving::start(Script::default(), &[]);
+    let list = |flags: &[&str]| {
+        let args = [&["session", "list", "--json", "--store", "s.db"], flags].concat();
+        let listed = serving.place.run(args).json();
+        let titles = listed.as_array().unwrap().iter().map(|it| it["title"].to_string());
+        titles.collect::<Vec<_>>()
+    };
+    let post = |text: &str, fault: Option<&str>| {
+        let body = json!({"model": "m", "max_tokens": 50,
+            "messages": [{"role": "user", "content": text}]});
+        let ask = Ask::post("/v1/messages", body.to_string());
+        serving.send(fault.map_or(ask.clone(), |fault| ask.header("x-upstream-fault", fault)))
+    };
+    assert_eq!(post("A probe.", Some("status 401")).status, 401);
+    let shown = || serving.place.run(["session", "list", "--store", "s.db"]);
+    eventually("it is recorded", || list(&["--all"]).len() == 1);
+    assert_eq!(list(&[]), [""; 0]);
+    assert_eq!(shown().text(), "no session was answered; `--all` shows what was sent\n");
+    assert_eq!(post("Why is the sky blue?", None).status, 200);
+    eventually("its answer is recorded", || list(&[]).len() == 1);
+    assert_eq!(list(&[]), [r#""Why is the sky blue?""#]);
+    assert_eq!(list(&["--all"]), [r#""Why is the sky blue?""#, r#""A probe.""#]);
+    assert!(shown().text().ends_with("and some that no model answered; `--all` shows them\n"));
+}
+
 #[test]
 fn bytes_of_the_prefix_stay_between_compressions() {
     for api in [Api::Chat, Api::Ollama] {

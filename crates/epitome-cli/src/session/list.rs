@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Those in the trash too
     #[arg(long)]
     trashed: bool,
+    /// Those that no model answered too: requests that were refused, probes
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     journal: JournalFlags,
 }
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
     };
-    let mut pages = Pages::new(&journal, args.trashed, most)?;
+    let mut pages = Pages::new(&journal, args, most)?;
     let first = pages.next_page()?;
     if args.journal.json {
         return list_json(first, &mut pages);
@@ -70,7 +73,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if first.is_empty() {
         return files::to_stdout(|out| {
             let flag = journal.flag();
-            writeln!(out, "no sessions; `epitome session import{flag} FILE` records one")
+            match pages.passed_over {
+                0 => writeln!(out, "no sessions; `epitome session import{flag} FILE` records one"),
+                _ => writeln!(out, "no session was answered; `--all` shows what was sent"),
+            }
         });
     }
     let mut failed = None;
@@ -96,6 +102,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 struct Pages {
     sources: Vec<Source>,
     trashed: bool,
+    /// Whether those are wanted that were never answered.
+    all: bool,
+    /// How many of these were passed over.
+    passed_over: usize,
     /// So many are still to come.
     most: usize,
 }
@@ -110,10 +120,11 @@ struct Source {
 }
 
 impl Pages {
-    fn new(journal: &Journal, trashed: bool, most: usize) -> Result<Self, Fault> {
+    fn new(journal: &Journal, args: &Args, most: usize) -> Result<Self, Fault> {
         let source =
             |keeper| Source { keeper, read: VecDeque::new(), skip: 0, is_exhausted: false };
-        Ok(Self { sources: journal.keepers()?.into_iter().map(source).collect(), trashed, most })
+        let sources = journal.keepers()?.into_iter().map(source).collect();
+        Ok(Self { sources, trashed: args.trashed, all: args.all, passed_over: 0, most })
     }
 
     fn next_page(&mut self) -> Result<Vec<Listed>, Fault> {
@@ -130,7 +141,7 @@ impl Pages {
     fn next(&mut self) -> Result<Option<Listed>, Fault> {
         let mut newest: Option<&mut Source> = None;
         for source in &mut self.sources {
-            source.fill(self.trashed)?;
+            self.passed_over += source.fill(self.trashed, self.all)?;
             let Some(first) = source.read.front() else { continue };
             let is_newer = |other: &&mut Source| {
                 other.read.front().is_none_or(|other| other.last < first.last)
@@ -147,26 +158,35 @@ impl Pages {
 
     /// Says that there are more.
     fn rest(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let there_are = self.most == 0 && self.next().is_ok_and(|more| more.is_some());
-        match there_are {
-            true => writeln!(out, "and older ones; `--limit 0` shows all"),
-            false => Ok(()),
+        if self.most == 0 && self.next().is_ok_and(|more| more.is_some()) {
+            writeln!(out, "and older ones; `--limit 0` shows all")?;
         }
+        if self.passed_over > 0 {
+            writeln!(out, "and some that no model answered; `--all` shows them")?;
+        }
+        Ok(())
     }
 }
 
 impl Source {
-    /// Reads a page where nothing of the last one is left.
-    fn fill(&mut self, trashed: bool) -> Result<(), Fault> {
-        if self.is_exhausted || !self.read.is_empty() {
-            return Ok(());
+    /// Reads on where nothing of the last page is left; gives how many it passed over.
+    fn fill(&mut self, trashed: bool, all: bool) -> Result<usize, Fault> {
+        let (journal, scope) = (self.keeper.journal(), self.keeper.scope());
+        let mut passed_over = 0;
+        while self.read.is_empty() && !self.is_exhausted {
+            let page = journal.sessions(scope, self.skip, PAGE, trashed);
+            let page = page.map_err(|error| Fault::of_store(&error))?;
+            self.skip += page.len();
+            self.is_exhausted = page.len() < PAGE;
+            for info in page {
+                let is_answered = self.keeper.is_answered(&info);
+                match all || is_answered.map_err(|error| Fault::of_store(&error))? {
+                    true => self.read.push_back(info),
+                    false => passed_over += 1,
+                }
+            }
         }
-        let page = self.keeper.journal().sessions(self.keeper.scope(), self.skip, PAGE, trashed);
-        let page = page.map_err(|error| Fault::of_store(&error))?;
-        self.skip += page.len();
-        self.is_exhausted = page.len() < PAGE;
-        self.read.extend(page);
-        Ok(())
+        Ok(passed_over)
     }
 }
 

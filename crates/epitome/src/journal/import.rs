@@ -7,7 +7,7 @@ use epitome_count::{Cached, for_model, tools};
 use epitome_kernel::{
     Batch, Claim, Clue, Counter, Gauge, Holder, Identity, Sizes, StoreError, Turn, identify,
 };
-use epitome_types::{Chain, Entry, EntryKey, Unit};
+use epitome_types::{Chain, Entry, EntryKey, Role, Unit};
 use epitome_wire::{Document, Format};
 use serde::Serialize;
 
@@ -185,6 +185,8 @@ impl Keeper {
         ends.push(entries.len());
         ends.retain(|end| end > known || *end == entries.len());
 
+        // Where nobody answers, nobody is known to have been asked.
+        let is_asked = entries.iter().any(|entry| entry.role == Role::Assistant);
         let mut from = *known;
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
         let recorded = |entry: &Entry| {
@@ -204,7 +206,7 @@ impl Keeper {
                 format: document.format().to_string(),
                 model: document.model().map(str::to_owned),
                 title: title(entries, &self.profile.redaction).unwrap_or_default(),
-                turn: Some(Turn {
+                turn: is_asked.then(|| Turn {
                     tokens: [tokens, tokens],
                     limit: self.profile.limit(document.format()),
                     rent: 0.0,

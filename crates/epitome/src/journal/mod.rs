@@ -12,6 +12,7 @@ mod history;
 mod import;
 mod index;
 mod lines;
+mod listed;
 mod marks;
 mod names;
 mod pins;
