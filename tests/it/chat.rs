@@ -240,6 +240,24 @@ fn in_ollm_the_model_that_talks_writes_the_summaries() {
     assert_eq!(summaries("--summarizer extractive"), 0);
 }
 
+/// What the user's own table says of the model is what the trigger reckons with.
+#[test]
+fn the_prices_are_the_users_own() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let place = Place::new();
+    place.write("own.toml", "prices = \"prices.toml\"\n");
+    place.write("prices.toml", "[[model]]\nname = \"m\"\ninput = 3\nread = 0.375\nwrite = 1.625\n");
+    let policy = "--- @api 1\nlocal function trigger(job)\n  \
+                  print(\"read\", job.cache.read, \"write\", job.cache.write)\nend\n\
+                  return { extends = \"default\", trigger = trigger }\n";
+    place.run(["policy", "new", "team", "-q"]).silent();
+    place.write(crate::policy::TEAM, policy);
+    let named = model(APIS[1], &upstream);
+    let ran = chat(&place, &named, "--profile team --config own.toml --session s", "Hello\n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("read 0.375 write 1.625"), "{}", ran.err);
+}
+
 #[test]
 fn a_cassette_plays_what_was_recorded_and_nothing_else() {
     let upstream = Upstream::start(answering("Noted.")).unwrap();

@@ -42,6 +42,8 @@ mod measure;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod own_calls;
+#[cfg(test)]
 mod playing;
 #[cfg(test)]
 mod plugins;

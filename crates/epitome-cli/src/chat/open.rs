@@ -37,7 +37,9 @@ impl Chat {
         let tape = Tape::new(&args.tape)?;
         let client = tape.client(args.spec.clone())?;
         let system = args.system.as_deref().map(system).transpose()?;
-        let profile = tape.connected(settings::permitted(config.chosen()?)?, Some(&client))?;
+        let profile =
+            settings::permitted(config.chosen()?)?.with_prices(settings::prices(&config)?);
+        let profile = tape.connected(profile, Some(&client))?;
         let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
         stores::name_read_only(&store);
         let store = Arc::new(FallbackStore::new(store));

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use epitome::StoreOutage;
 
 use self::html::{Text, ago, compact, dollars, grouped, percent};
-use crate::ledger::{Bill, Conversation, Figures, Snapshot, categories};
+use crate::ledger::{Bill, Conversation, Figures, OwnCost, Snapshot, categories};
 use crate::status::moment;
 
 /// The type that the page is served as.
@@ -122,6 +122,7 @@ fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
         format_args!("{} raw, {} sent", compact(raw as f64), compact(sent as f64)),
     )?;
     net(out, all)?;
+    own(out, &books.own)?;
     let read = percent(share(all.usage.cache_read, all.usage.prompt()));
     tile(
         out,
@@ -174,6 +175,21 @@ fn net(out: &mut String, all: &Figures) -> fmt::Result {
         _ => format!("{}{} · {paid}", dollars(all.dollars.saved()), unpriced(all)),
     };
     tile(out, "Net saving", (sign(bill), percent(bill.share())), more)
+}
+
+/// What the program's own calls of models cost, which the net saving is without.
+fn own(out: &mut String, own: &OwnCost) -> fmt::Result {
+    if own.calls == 0 {
+        return Ok(());
+    }
+    let paid = format!("{} full-price tokens", compact(own.tokens));
+    let price = match own.unpriced {
+        0 => dollars(own.dollars),
+        unpriced if unpriced == own.calls => "unpriced".to_owned(),
+        unpriced => format!("{} ({} unpriced)", dollars(own.dollars), grouped(unpriced)),
+    };
+    let more = format_args!("{price} · {paid}, taken off the net saving");
+    tile(out, "Calls for summaries", ("", grouped(own.calls)), more)
 }
 
 /// How many answers are in no sum of money.

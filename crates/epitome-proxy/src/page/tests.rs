@@ -27,7 +27,7 @@ fn check(ledger: &Ledger, there: &[&str], absent: &[&str]) {
 #[test]
 fn an_empty_ledger_is_a_page() {
     let nothing = ["No prompt was sent yet.", "None yet.", "no answer came with a count yet"];
-    check(&ledger(terms()), &nothing, &["NaN", "inf", "role=\"alert\""]);
+    check(&ledger(terms()), &nothing, &["NaN", "inf", "role=\"alert\"", "Calls for summaries"]);
 }
 
 #[test]
@@ -45,6 +45,17 @@ fn what_was_saved_is_told_net() {
     let net =
         "<b class=\"good\">60 %</b><small>$0.02 · 5,000 full-price tokens, not 12.5 k</small>";
     check(&ledger, &[net, "10.0 k raw, 4,000 sent", "16 min ago"], &[]);
+}
+
+#[test]
+fn calls_for_summaries_are_told_beside_the_saving_that_is_without_them() {
+    let own = || OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.05, unpriced: 0 };
+    let ledger = ledger(Terms { own, ..terms() });
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    let net = "6,500 full-price tokens, not 12.5 k";
+    let calls = "Calls for summaries</span><b class=\"\">2</b><small>$0.05 · 1,500 full-price \
+                 tokens, taken off the net saving";
+    check(&ledger, &[net, calls], &[]);
 }
 
 #[test]
