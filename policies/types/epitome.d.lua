@@ -479,7 +479,7 @@
 
 --- Whether to compress now.
 ---@class TriggerJob: Common
----@field cause "turn"|"manual"|"overflow"|"idle" Why it is asked.
+---@field cause "turn"|"manual"|"overflow"|"idle" Why it is asked: `turn`, a request came; `manual`, the user asked for a compression; `overflow`, the provider refused the prompt as too long; `idle`, a request came after a rest so long that the provider has forgotten the prompt before it, so that rewriting it costs nothing now.
 ---@field replied boolean Whether the request brings a whole message of the model that the last one did not.
 ---@field floor integer What cannot shrink: system prompt, tools, pinned messages.
 ---@field budgets Budgets What `budgets` answered.

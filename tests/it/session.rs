@@ -200,6 +200,22 @@ fn what_is_in_the_trash_comes_back_until_it_is_deleted_for_good() {
     assert_eq!(names(&["--trashed"]), [Value::Null; 0]);
 }
 
+/// The trash is what the list shows of it, whatever profile recorded that.
+#[test]
+fn the_trash_is_emptied_as_it_is_listed() {
+    let place = recorded("a.json", bare(2).to_string());
+    place.write("b.json", json!([{"role": "user", "content": "unrepeatable"}]).to_string());
+    journal(&place, &["session", "import", "b.json", "--profile", "ollm"]).silent();
+    for name in ["a", "b"] {
+        journal(&place, &["session", "delete", name]).silent();
+    }
+    let listed = || answer(&place, &["session", "list", "--trashed"]).as_array().unwrap().len();
+    assert_eq!(listed(), 2);
+    let ran = journal(&place, &["session", "delete", "--forever"]);
+    assert_eq!(ran.text(), "deleted for good: 2 sessions, 11 messages\n");
+    assert_eq!(listed(), 0);
+}
+
 /// What two conversations say is found in both, and called by its place in each.
 #[test]
 fn what_two_sessions_say_is_found_under_both() {

@@ -54,6 +54,25 @@ fn a_clone_stops_no_command() {
     assert_eq!(warnings.len(), 1, "{told}");
     assert!(warnings[0].contains("it is passed over, and the shipped one of that name answers"));
     assert!(warnings[0].contains("let it run with `epitome trust "), "{told}");
+    // A scan says so, too, of the profile that it plays.
+    let told = run_in(&place, "clone", "scan talk.json --profile ollm").err;
+    let warnings: Vec<_> = told.lines().filter(|line| line.contains("`ollm`")).collect();
+    assert_eq!(warnings.len(), 1, "{told}");
+    assert!(warnings[0].contains("it is passed over, and the shipped one of that name answers"));
+}
+
+/// What is trusted and broken is passed over as well, and no matter of trust.
+#[test]
+fn a_broken_policy_is_not_told_of_as_untrusted() {
+    let place = clone(&[("ollm", "no Lua at all (")]);
+    let trusted = run_in(&place, "clone", "trust .epitome/policies/ollm");
+    assert_eq!(trusted.code, 0, "{}", trusted.err);
+    let ran = run_in(&place, "clone", "replay talk.json --profile ollm --size 4096 --json -q");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let told: Vec<&str> =
+        ran.text().lines().filter(|line| line.contains("is passed over")).collect();
+    assert_eq!(told.len(), 1, "{}", ran.text());
+    assert!(!told[0].contains("trust"), "{}", told[0]);
 }
 
 #[test]

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::model::Http;
-use epitome::{Config, ConfigError, Prices, Profile, ScopeOwner, Sources};
+use epitome::{
+    Config, ConfigError, Counter, Prices, Profile, ScopeOwner, Sources, VocabularyCounter,
+};
 
 use crate::apart::{Named, Part};
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::files;
 
 /// The largest price table that is read, in bytes.
@@ -119,6 +121,15 @@ pub(crate) fn connected(profile: Profile) -> Result<Profile, Fault> {
     let transport = Http::new().map_err(Fault::internal)?;
     let var = |name: &str| std::env::var(name).ok();
     profile.connected(Arc::new(transport), var).map_err(Fault::usage)
+}
+
+/// Says which policies of a profile do not run, where others answer in their place.
+pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), Fault> {
+    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    let loaded = profile.load(&counter)?;
+    let problems = loaded.passed_over().iter().chain(loaded.left_out());
+    problems.for_each(|problem| fault::warn(&problem.to_string()));
+    Ok(())
 }
 
 /// Sets a path from a flag, where it was given.

@@ -388,7 +388,7 @@ impl Builder {
         }
         for Problem { place, what } in loaded.passed_over() {
             let (policy, what) = (place.clone(), what.clone());
-            chain.note(PolicyError { policy, hook: "trust", what });
+            chain.note(PolicyError { policy, hook: "load", what });
         }
         let within = self.patience();
         Ok(Council {

@@ -134,6 +134,9 @@ impl Args {
         let profile = settings::permitted(config.chosen()?)?;
         let prices = settings::prices(&config)?;
         let profile = profile.with_prices(prices.clone());
+        if !self.quiet {
+            settings::tell_passed_over(&profile)?;
+        }
         Ok(Setup { profile, prices, ..Setup::default() })
     }
 

@@ -16,7 +16,8 @@ pub(crate) struct DeleteArgs {
     /// The session
     #[arg(required_unless_present = "forever")]
     name: Option<String>,
-    /// Deletes the session for good, wherever it is; without a name, all that is in the trash
+    /// Deletes the session for good, wherever it is; without a name, all in the trash that
+    /// `session list --trashed` shows
     #[arg(long)]
     forever: bool,
     #[command(flatten)]
@@ -78,12 +79,15 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
         }
         (None, _) => {
             let of_store = |error| Fault::of_store(&error);
-            let all = keeper.journal().sessions(keeper.scope(), 0, usize::MAX, true);
-            let all = all.map_err(of_store)?.into_iter().filter(|session| session.trashed);
-            let files = args.workspace.of(keeper, all.map(|session| session.name));
-            let gone = keeper.empty_trash().map_err(of_store)?;
-            files.remove(args.journal.quiet)?;
-            let (sessions, messages) = gone;
+            let (mut sessions, mut messages) = (0, 0);
+            for keeper in journal.keepers()? {
+                let all = keeper.journal().sessions(keeper.scope(), 0, usize::MAX, true);
+                let all = all.map_err(of_store)?.into_iter().filter(|session| session.trashed);
+                let files = args.workspace.of(&keeper, all.map(|session| session.name));
+                let gone = keeper.empty_trash().map_err(of_store)?;
+                files.remove(args.journal.quiet)?;
+                (sessions, messages) = (sessions + gone.0, messages + gone.1);
+            }
             let done = Done { session: None, trashed: None, sessions, messages };
             args.journal.print(&done, || match sessions {
                 0 => "the trash is empty".to_owned(),

@@ -95,7 +95,10 @@ table! {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
-        /// Why it is asked.
+        /// Why it is asked: `turn`, a request came; `manual`, the user asked for a compression;
+        /// `overflow`, the provider refused the prompt as too long; `idle`, a request came after a
+        /// rest so long that the provider has forgotten the prompt before it, so that rewriting it
+        /// costs nothing now.
         pub cause: Occasion,
         /// Whether the request brings a whole message of the model that the last one did not.
         pub replied: bool,
