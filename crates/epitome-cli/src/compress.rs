@@ -180,7 +180,7 @@ fn compress(
         builder = builder.to(format);
     }
     builder = match &args.store {
-        None => builder,
+        None => builder.without_originals(),
         // The plan names the way back as it would, and nothing is written.
         Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
         Some(path) => builder.store(Arc::new(Late { path: path.clone(), durability }), &scope),

@@ -54,7 +54,7 @@ fn bench(criterion: &mut Criterion) {
         let left: Vec<Passage> = entries
             .iter()
             .filter(|entry| !prompt.contains(entry))
-            .map(|entry| Passage { entry: entry.id, text: entry.readable() })
+            .map(|entry| Passage { entry: entry.id, text: entry.readable().into_owned() })
             .collect();
         let [entries, prompt] = [&entries, &prompt].map(|all| all.iter().collect::<Vec<_>>());
         group.bench_function(name, |bencher| {

@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use crate::directive::{self, Order};
 use crate::refs::{self, RefKind};
 use crate::rows;
-use crate::supersede;
-use crate::unit::{self, Kind, Unit};
+use crate::spoken;
+use crate::unit::{self, Unit};
 use crate::words;
 
 /// What a conversation says that must not be lost.
@@ -130,24 +130,20 @@ pub(crate) fn texts(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
 pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     // Only what people say orders anything or takes it back.
     let human = |place: &usize| talk[*place].has_speaker(Speaker::Human);
-    let places: Vec<usize> = (0..talk.len()).filter(human).collect();
-    let entries: Vec<&Entry> = places.iter().map(|place| talk[*place]).collect();
-    let units = unit::units(&entries);
-    let typed: Vec<bool> = entries.iter().map(|entry| is_typed(entry)).collect();
-    let orders = |unit: &Unit| {
-        unit.speaker == Speaker::Human
-            && unit.kind == Kind::Sentence
-            && typed[unit.entry]
-            && directive::order(&unit.text) >= Order::Plain
-    };
-    let orders: Vec<bool> = units.iter().map(orders).collect();
-    if !orders.contains(&true) {
+    let typed = (0..talk.len()).filter(human).filter(|place| is_typed(talk[*place]));
+    let orders = |unit: &Unit<'_>| directive::order(&unit.text) >= Order::Plain;
+    let mut found = Vec::new();
+    for place in typed {
+        let spoken = unit::units(&[talk[place]]).into_iter().filter(Unit::is_spoken);
+        let numbered = spoken.enumerate().filter(|(_, unit)| orders(unit));
+        found.extend(numbered.map(|(number, unit)| ((place, number), unit.text)));
+    }
+    if found.is_empty() {
         return BTreeMap::new();
     }
-    let stale = supersede::superseded_of(&units, &[], |unit| orders[unit]);
-    let place = |unit: &Unit| (unit.text.clone(), places[unit.entry]);
-    let holds = units.iter().zip(orders.iter().zip(stale));
-    holds.filter(|(_, (orders, stale))| **orders && !stale).map(|(unit, _)| place(unit)).collect()
+    let stale = spoken::stale(talk, |unit| is_typed(talk[unit.entry]) && orders(unit));
+    let holds = found.into_iter().filter(|(at, _)| !stale.contains(at));
+    holds.map(|((place, _), text)| (text.into_owned(), place)).collect()
 }
 
 /// Whether a person typed the entry rather than pasted it.

@@ -15,7 +15,12 @@ const TALK_WORDS: usize = 120;
 
 /// The passages of the units that were not `said`. In a `chat`, sentences live by their neighbours:
 /// there, what was said is part of the passages of its entry too.
-pub(crate) fn left(entries: &[&Entry], units: &[Unit], said: &[bool], chat: bool) -> Vec<Passage> {
+pub(crate) fn left(
+    entries: &[&Entry],
+    units: &[Unit<'_>],
+    said: &[bool],
+    chat: bool,
+) -> Vec<Passage> {
     let most = if chat { TALK_WORDS } else { WORDS };
     let mut broken = vec![false; entries.len()];
     units
@@ -36,7 +41,7 @@ pub(crate) fn left(entries: &[&Entry], units: &[Unit], said: &[bool], chat: bool
                 words += more;
             }
             _ => {
-                out.push(Passage { entry, text: unit.text.clone() });
+                out.push(Passage { entry, text: unit.text.to_string() });
                 words = more;
             }
         }

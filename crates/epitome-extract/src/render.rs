@@ -9,9 +9,9 @@ use crate::split::is_marker;
 use crate::unit::{Kind, Unit};
 
 /// The chosen units (ascending places) as text. `labels` names the speakers.
-pub(crate) fn render(units: &[Unit], chosen: &[usize], labels: bool) -> String {
+pub(crate) fn render(units: &[Unit<'_>], chosen: &[usize], labels: bool) -> String {
     let mut out = String::new();
-    let mut last: Option<&Unit> = None;
+    let mut last: Option<&Unit<'_>> = None;
     for unit in chosen.iter().map(|index| &units[*index]) {
         if let Some(last) = last {
             let flows = last.entry == unit.entry

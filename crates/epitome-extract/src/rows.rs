@@ -94,7 +94,7 @@ impl Rows {
                 let inner = of(text).unwrap_or_else(|| {
                     split::pieces(text, true)
                         .into_iter()
-                        .map(|piece| Row::plain(piece.text))
+                        .map(|piece| Row::plain(piece.text.into_owned()))
                         .collect()
                 });
                 self.out.extend(inner);

@@ -2,15 +2,17 @@
 //!
 //! Invariant: pieces come in order and every word of the text is in exactly one of them.
 
+use std::borrow::Cow;
+
 use crate::words::word_count;
 
 /// A piece of plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Piece<'a> {
     /// A sentence rather than a line.
     pub(crate) prose: bool,
     /// The text; lines are trimmed.
-    pub(crate) text: String,
+    pub(crate) text: Cow<'a, str>,
 }
 
 /// Sentences longer than this are cut at a clause or a space.
@@ -20,7 +22,7 @@ const LINE_WORDS: usize = 24;
 
 /// Cuts a text. `output` says that a tool printed it, so that it is taken as lines even where it
 /// reads like prose.
-pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece> {
+pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece<'_>> {
     let mut out = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
     let mut fenced = false;
@@ -34,11 +36,11 @@ pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece> {
         // What stands on a line of its own to be read there stays on it.
         if !fenced && !output && is_marker(trimmed) {
             flush(&mut lines, &mut out);
-            out.push(Piece { prose: false, text: trimmed.to_owned() });
+            out.push(Piece { prose: false, text: trimmed.into() });
         } else if !fenced && is_prose(trimmed, output) {
             flush(&mut lines, &mut out);
             for sentence in sentences(trimmed) {
-                out.push(Piece { prose: true, text: sentence.to_owned() });
+                out.push(Piece { prose: true, text: sentence.into() });
             }
         } else if trimmed.is_empty() {
             flush(&mut lines, &mut out);
@@ -66,8 +68,8 @@ pub(crate) fn is_marker(line: &str) -> bool {
 }
 
 /// Joins short neighbouring lines and cuts long ones.
-fn flush(lines: &mut Vec<&str>, out: &mut Vec<Piece>) {
-    let mut text = String::new();
+fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<Piece<'a>>) {
+    let mut text = Cow::Borrowed("");
     let mut held = 0;
     for line in lines.drain(..) {
         let count = word_count(line);
@@ -77,13 +79,14 @@ fn flush(lines: &mut Vec<&str>, out: &mut Vec<Piece>) {
         }
         if count > LINE_WORDS {
             let cuts = at_most(line, LINE_WORDS);
-            out.extend(cuts.into_iter().map(|cut| Piece { prose: false, text: cut.to_owned() }));
+            out.extend(cuts.into_iter().map(|cut| Piece { prose: false, text: cut.into() }));
             continue;
         }
-        if !text.is_empty() {
-            text.push('\n');
+        if text.is_empty() {
+            text = line.into();
+        } else {
+            text.to_mut().extend(["\n", line]);
         }
-        text.push_str(line);
         held += count.max(1);
     }
     if !text.is_empty() {
@@ -189,7 +192,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        let found: Vec<String> = pieces(text, false).into_iter().map(|piece| piece.text).collect();
+        let found: Vec<Cow<'_, str>> =
+            pieces(text, false).into_iter().map(|piece| piece.text).collect();
         assert_eq!(found, expected);
     }
 

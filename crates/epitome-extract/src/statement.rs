@@ -4,18 +4,17 @@
 
 use std::ops::Range;
 
-use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashMap;
 
 use crate::directive::{self, Order};
-use crate::unit::{Kind, Unit};
+use crate::unit::Unit;
 use crate::value::{self, Manner, Type, Value};
 use crate::words;
 
 /// Longer messages are read sentence by sentence, shorter ones as one statement (bytes).
 const ONE_STATEMENT: usize = 240;
 /// Only so many of the newest statements are compared.
-const STATEMENTS: usize = 600;
+pub(crate) const STATEMENTS: usize = 600;
 /// Words of a frame are compared by this many letters: `approval` is `approve`.
 const FRAME_LETTERS: usize = 6;
 
@@ -60,35 +59,40 @@ impl Words {
     }
 }
 
-/// The newest statements of people, oldest first.
-pub(crate) fn statements(units: &[Unit], words: &mut Words) -> Vec<Statement> {
-    let human = |unit: &Unit| unit.speaker == Speaker::Human && unit.kind == Kind::Sentence;
+/// The newest statements of people, oldest first. Older ones are not even read.
+pub(crate) fn statements(units: &[Unit<'_>], words: &mut Words) -> Vec<Statement> {
+    let all = stated(units);
+    let newest = all.len().saturating_sub(STATEMENTS);
+    all.into_iter().skip(newest).map(|range| statement(units, range, words)).collect()
+}
+
+/// The units of each statement of people, oldest first.
+pub(crate) fn stated(units: &[Unit<'_>]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
     while at < units.len() {
-        if !human(&units[at]) {
+        if !units[at].is_spoken() {
             at += 1;
             continue;
         }
-        let end =
-            at + units[at..].iter().take_while(|u| u.entry == units[at].entry && human(u)).count();
+        let own = |unit: &&Unit<'_>| unit.entry == units[at].entry && unit.is_spoken();
+        let end = at + units[at..].iter().take_while(own).count();
         let length: usize = units[at..end].iter().map(|unit| unit.text.len()).sum();
-        if length <= ONE_STATEMENT {
-            out.push(statement(units, at..end, words));
-        } else {
-            out.extend((at..end).map(|index| statement(units, index..index + 1, words)));
+        match length <= ONE_STATEMENT {
+            true => out.push(at..end),
+            false => out.extend((at..end).map(|index| index..index + 1)),
         }
         at = end;
     }
-    out.split_off(out.len().saturating_sub(STATEMENTS))
+    out
 }
 
 /// The statement of one unit alone.
-pub(crate) fn of_unit(units: &[Unit], index: usize, words: &mut Words) -> Statement {
+pub(crate) fn of_unit(units: &[Unit<'_>], index: usize, words: &mut Words) -> Statement {
     statement(units, index..index + 1, words)
 }
 
-fn statement(units: &[Unit], range: Range<usize>, words: &mut Words) -> Statement {
+fn statement(units: &[Unit<'_>], range: Range<usize>, words: &mut Words) -> Statement {
     let mut out = Statement { units: range.clone().collect(), ..Statement::default() };
     for unit in &units[range] {
         let order = directive::order(&unit.text);

@@ -2,22 +2,23 @@
 //!
 //! Invariant: the text is never larger than the job allows. The kernel calls it through the port.
 
-use std::hash::BuildHasher;
 use std::ptr;
 
 use epitome_kernel::types::{
     Body, Entry, EntryId, Part, Role, Speaker, Style, Summary, SummaryKind,
 };
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::directive::{self, Order};
+use crate::offer::{Offer, heat};
 use crate::reader::Features;
 use crate::select::{Candidate, select};
+use crate::slice::{grouped, slices};
 use crate::tuning::Tuning;
-use crate::unit::{Kind, Unit, units};
+use crate::unit::{Kind, Unit, of_slices, units};
 use crate::weigh::{Weights, weigh};
-use crate::{brief, facts, passages, render, supersede};
+use crate::{brief, facts, passages, render, spoken, supersede};
 
 /// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
@@ -50,13 +51,7 @@ impl Extractive {
     ///
     /// When not even the smallest unit fits.
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let all = units(job.originals);
-        let places = live(&all, job);
-        // Nobody searches what left: then there is no other use for them.
-        let (mut units, all): (Vec<Unit>, Vec<Unit>) = match job.passages {
-            true => (places.iter().map(|place| all[*place].clone()).collect(), all),
-            false => (at(&places, all), Vec::new()),
-        };
+        let Offer { mut units, whole, all } = Offer::of(self, job);
         if job.style == Style::Brief {
             shorten(&mut units);
         }
@@ -70,12 +65,21 @@ impl Extractive {
         };
         let mut left = Vec::new();
         if job.passages {
-            let chosen = chosen.iter().map(|index| all[places[*index]].text.to_lowercase());
+            let whole = if whole.is_empty() { &units } else { &whole };
+            let chosen = chosen.iter().map(|index| whole[*index].text.to_lowercase());
             let chosen: FxHashSet<String> = chosen.collect();
-            let sent = sent(job, all);
-            let said: Vec<bool> =
-                sent.iter().map(|unit| chosen.contains(&unit.text.to_lowercase())).collect();
-            left = passages::left(job.entries, &sent, &said, chat);
+            let mut leave = |sent: &[Unit<'_>]| {
+                let said: Vec<bool> =
+                    sent.iter().map(|unit| chosen.contains(&unit.text.to_lowercase())).collect();
+                left.extend(passages::left(job.entries, sent, &said, chat));
+            };
+            match all {
+                Some(all) => leave(&sent(job, all)),
+                None => {
+                    let slices = slices(job.entries);
+                    grouped(&slices, heat(job)).into_iter().for_each(|it| leave(&of_slices(it)));
+                }
+            }
         }
         Ok(Summary { text, left, model: None })
     }
@@ -86,8 +90,7 @@ impl Extractive {
     /// room for that; `None` where nothing of it can stay.
     #[must_use]
     pub fn completed(&self, job: &SummaryJob<'_>, text: &str, opening: &str) -> Option<String> {
-        let all = units(job.originals);
-        let units: Vec<Unit> = live(&all, job).iter().map(|place| all[*place].clone()).collect();
+        let units = Offer::of(self, &SummaryJob { passages: false, ..*job }).units;
         let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
         let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
         let offered = candidates(&units, &features, job, tuning);
@@ -156,7 +159,7 @@ fn written(text: &str) -> Entry {
 /// Chooses until the text, as it is written down, fills the room: units cost less beside each
 /// other than alone, and the names of the speakers cost something too.
 fn fill(
-    units: &[Unit],
+    units: &[Unit<'_>],
     candidates: &[Candidate<'_>],
     weights: &Weights,
     tuning: &Tuning,
@@ -209,7 +212,7 @@ impl Summarizer for Extractive {
 
 /// The entries that say nothing but what a newer one says anew with another value.
 fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
-    let units = units(entries);
+    let units = spoken::newest(entries);
     let mut said = vec![(false, false); entries.len()];
     for (unit, stale) in units.iter().zip(supersede::superseded(&units, &[])) {
         let (any_stale, any_live) = &mut said[unit.entry];
@@ -224,44 +227,9 @@ fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
         .collect()
 }
 
-/// The places of the units that still hold: of equal ones the newest, a person's before anyone's,
-/// and nothing that was said anew with another value.
-fn live(units: &[Unit], job: &SummaryJob<'_>) -> Vec<usize> {
-    let last = job.entries.last().map(|entry| entry.id);
-    let newer: Vec<&Entry> =
-        job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
-    let stale = supersede::superseded(units, &self::units(&newer));
-    // By hashes, for the texts together are as large as the conversation. Texts that share one and
-    // are not equal stand under the next numbers.
-    let mut best: FxHashMap<(u64, u32), usize> = FxHashMap::default();
-    for (index, unit) in units.iter().enumerate() {
-        let text = unit.text.to_lowercase();
-        let (hash, mut number) = (FxBuildHasher.hash_one(&text), 0);
-        let differs = |held: &usize| units[*held].text.to_lowercase() != text;
-        while best.get(&(hash, number)).is_some_and(differs) {
-            number += 1;
-        }
-        let held = best.entry((hash, number)).or_insert(index);
-        if units[*held].speaker != Speaker::Human || unit.speaker == Speaker::Human {
-            *held = index;
-        }
-    }
-    let mut places: Vec<usize> =
-        best.into_values().filter(|index| !stale[*index] && !units[*index].stated).collect();
-    places.sort_unstable();
-    places
-}
-
-/// The units at these places, which are in order.
-fn at(places: &[usize], all: Vec<Unit>) -> Vec<Unit> {
-    let mut places = places.iter().peekable();
-    let units = all.into_iter().enumerate();
-    units.filter(|(place, _)| places.next_if_eq(&place).is_some()).map(|(_, unit)| unit).collect()
-}
-
 /// The units of the entries as they were sent: a search knows what else was said of them. `said`
 /// are those of their originals.
-fn sent(job: &SummaryJob<'_>, said: Vec<Unit>) -> Vec<Unit> {
+fn sent<'a>(job: &SummaryJob<'a>, said: Vec<Unit<'a>>) -> Vec<Unit<'a>> {
     let is_same = |(sent, said): (&&Entry, &&Entry)| ptr::eq(*sent, *said);
     match job.entries.iter().zip(job.originals).all(is_same) {
         true => said,
@@ -270,35 +238,37 @@ fn sent(job: &SummaryJob<'_>, said: Vec<Unit>) -> Vec<Unit> {
 }
 
 /// Shortens sentences, a person's orders excepted.
-fn shorten(units: &mut [Unit]) {
+fn shorten(units: &mut [Unit<'_>]) {
     for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Sentence) {
         if unit.speaker != Speaker::Human || directive::order(&unit.text) < Order::Plain {
-            unit.text = brief::shorten(&unit.text);
+            unit.text = brief::shorten(&unit.text).into();
         }
     }
 }
 
 /// Whether under 15 % of the conversation comes from tools or is code.
-fn is_chat(units: &[Unit], job: &SummaryJob<'_>) -> bool {
+pub(crate) fn is_chat(units: &[Unit<'_>], job: &SummaryJob<'_>) -> bool {
     let talk: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| entry.role != Role::System).collect();
     let kept = self::units(&talk);
-    let size = |keep: &dyn Fn(&Unit) -> bool| -> usize {
+    let size = |keep: &dyn Fn(&Unit<'_>) -> bool| -> usize {
         units.iter().chain(&kept).filter(|unit| keep(unit)).map(|unit| unit.text.len()).sum()
     };
     let tools = size(&|unit| unit.speaker == Speaker::Tool || unit.kind != Kind::Sentence);
     tools * 100 < size(&|_| true) * 15
 }
 
-fn candidates<'a>(
-    units: &[Unit],
+pub(crate) fn candidates<'a>(
+    units: &[Unit<'_>],
     features: &'a [Features],
     job: &SummaryJob<'_>,
     tuning: &Tuning,
 ) -> Vec<Candidate<'a>> {
     let mut pieces = vec![0u32; job.entries.len()];
     units.iter().for_each(|unit| pieces[unit.entry] += 1);
-    let typed: Vec<bool> = job.entries.iter().map(|entry| facts::is_typed(entry)).collect();
+    // Of entries that no unit comes from nothing is asked.
+    let is_typed = |(entry, pieces): (&&Entry, &u32)| *pieces > 0 && facts::is_typed(entry);
+    let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
     let stated = stated(job.kept);
     (0..units.len())
         .map(|index| {
@@ -341,7 +311,7 @@ fn is_stated(sentence: &str, stated: &[String]) -> bool {
 }
 
 /// What a sentence that a person typed is worth beside what it mentions.
-fn bonus(unit: &Unit, pieces: u32, tuning: &Tuning) -> f64 {
+fn bonus(unit: &Unit<'_>, pieces: u32, tuning: &Tuning) -> f64 {
     let spread = (tuning.directive_spread / f64::from(pieces)).min(1.0);
     let order = match directive::order(&unit.text) {
         Order::Direct => tuning.direct,
@@ -352,7 +322,7 @@ fn bonus(unit: &Unit, pieces: u32, tuning: &Tuning) -> f64 {
     order + tuning.typed
 }
 
-fn factor(unit: &Unit, features: &Features, tuning: &Tuning) -> f64 {
+fn factor(unit: &Unit<'_>, features: &Features, tuning: &Tuning) -> f64 {
     let words = match (features.plain, features.refs.len()) {
         (0..PLAIN, 0) => tuning.empty,
         (0..PLAIN, _) => tuning.bare,

@@ -15,14 +15,14 @@ const SHARED: f64 = 0.45;
 
 /// For each unit: whether something newer takes its place, be it another unit or one of `kept`,
 /// the newer units that stay in the prompt.
-pub(crate) fn superseded(units: &[Unit], kept: &[Unit]) -> Vec<bool> {
+pub(crate) fn superseded(units: &[Unit<'_>], kept: &[Unit<'_>]) -> Vec<bool> {
     superseded_of(units, kept, |_| true)
 }
 
 /// As [`superseded`], asked of statements with a `wanted` unit alone.
 pub(crate) fn superseded_of(
-    units: &[Unit],
-    kept: &[Unit],
+    units: &[Unit<'_>],
+    kept: &[Unit<'_>],
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<bool> {
     let mut stale = vec![false; units.len()];
@@ -64,7 +64,7 @@ fn subject(statement: &Statement) -> Subject<'_> {
 /// Of a statement that was replaced, the units that go: those with a value that is another one
 /// now, those that the newer one says again, and what leans on them. What else was said in the
 /// same breath stays.
-fn gone(units: &[Unit], older: &Statement, newer: &Statement, words: &mut Words) -> Vec<usize> {
+fn gone(units: &[Unit<'_>], older: &Statement, newer: &Statement, words: &mut Words) -> Vec<usize> {
     let mut out: Vec<usize> = Vec::new();
     for &unit in &older.units {
         let part = of_unit(units, unit, words);
@@ -159,7 +159,7 @@ mod tests {
             .iter()
             .zip(stale)
             .filter(|(_, stale)| *stale)
-            .map(|(unit, _)| unit.text.as_str())
+            .map(|(unit, _)| &*unit.text)
             .collect();
         assert_eq!(found, expected, "{messages:?}");
     }

@@ -3,12 +3,12 @@
 //! Invariant: a unit's text is a verbatim slice, a row of fields, or a rendered call; nothing is
 //! reworded here. Called once per summary.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_kernel::types::{Body, Entry, Part, Speaker, Stays};
+use epitome_kernel::types::{Entry, Speaker};
 
-use crate::rows::{self, Row};
-use crate::split;
+use crate::slice::{Slice, slices};
 
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 
 /// A piece of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Unit {
+pub(crate) struct Unit<'a> {
     /// The entry, by place in the list that was cut.
     pub(crate) entry: usize,
     /// Who produced it.
@@ -35,51 +35,34 @@ pub(crate) struct Unit {
     /// Whether a client states it, and states it anew where it leaves: it is not summed up.
     pub(crate) stated: bool,
     /// The text.
-    pub(crate) text: String,
+    pub(crate) text: Cow<'a, str>,
     /// The key of each field of a row and where its value stands in the text.
     pub(crate) fields: Vec<(String, Range<usize>)>,
 }
 
-/// Cuts entries into units, in reading order.
-pub(crate) fn units(entries: &[&Entry]) -> Vec<Unit> {
-    let mut out = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        for part in &entry.parts {
-            let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
-            cut(part, &mut |kind, row| {
-                if row.text.chars().any(char::is_alphanumeric) {
-                    let Row { text, fields } = row;
-                    let speaker = part.speaker;
-                    out.push(Unit { entry: index, speaker, kind, stated, text, fields });
-                }
-            });
-        }
+impl<'a> Unit<'a> {
+    /// One that says nothing but a text, of nobody.
+    pub(crate) fn bare(text: Cow<'a, str>) -> Self {
+        let (speaker, kind) = (Speaker::Harness, Kind::Line);
+        Self { entry: 0, speaker, kind, stated: false, text, fields: Vec::new() }
     }
+
+    /// Whether it is a sentence of a person.
+    pub(crate) fn is_spoken(&self) -> bool {
+        self.speaker == Speaker::Human && self.kind == Kind::Sentence
+    }
+}
+
+/// Cuts entries into units, in reading order.
+pub(crate) fn units<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
+    of_slices(&slices(entries))
+}
+
+/// Cuts slices into units, in reading order.
+pub(crate) fn of_slices<'a>(slices: &[Slice<'a>]) -> Vec<Unit<'a>> {
+    let mut out = Vec::new();
+    slices.iter().for_each(|slice| slice.cut(&mut |unit| out.push(unit)));
     // What it grew by beyond is as much again.
     out.shrink_to_fit();
     out
-}
-
-fn cut(part: &Part, push: &mut dyn FnMut(Kind, Row)) {
-    match &part.body {
-        Body::Text(text) => cut_text(text, part.speaker, push),
-        Body::Result(result) => cut_text(&result.text, part.speaker, push),
-        Body::Call(call) => match rows::call(&call.tool, &call.arguments) {
-            Some(pieces) => pieces.into_iter().for_each(|piece| push(Kind::Call, piece)),
-            None => push(Kind::Call, Row::plain(format!("{}({})", call.tool, call.arguments))),
-        },
-        Body::Opaque(opaque) => cut_text(&opaque.text, part.speaker, push),
-        Body::Thinking(_) | Body::Image(_) => {}
-    }
-}
-
-fn cut_text(text: &str, speaker: Speaker, push: &mut dyn FnMut(Kind, Row)) {
-    if let Some(rows) = rows::of(text) {
-        rows.into_iter().for_each(|row| push(Kind::Row, row));
-        return;
-    }
-    for piece in split::pieces(text, speaker == Speaker::Tool) {
-        let kind = if piece.prose { Kind::Sentence } else { Kind::Line };
-        push(kind, Row::plain(piece.text));
-    }
 }

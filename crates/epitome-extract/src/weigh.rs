@@ -61,7 +61,7 @@ impl Known {
 /// Reads units and the rest of the prompt, and weighs what the units mention. The reader knows them
 /// all by number.
 pub(crate) fn weigh(
-    units: &[Unit],
+    units: &[Unit<'_>],
     kept: &[&Entry],
     tuning: &Tuning,
 ) -> (Vec<Features>, Weights, Reader) {
@@ -89,7 +89,7 @@ pub(crate) fn weigh(
     (features, Weights { refs, words, facts }, reader)
 }
 
-fn gather(units: &[Unit], features: &[Features], references: usize) -> Vec<Option<Known>> {
+fn gather(units: &[Unit<'_>], features: &[Features], references: usize) -> Vec<Option<Known>> {
     let mut crowds = vec![0; units.last().map_or(0, |unit| unit.entry + 1)];
     for (unit, found) in units.iter().zip(features) {
         crowds[unit.entry] += found.refs.len() as u32;

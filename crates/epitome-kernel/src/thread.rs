@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use epitome_types::{Body, Call, Entry, EntryId, Part, PartId, Role, Speaker};
 
@@ -61,7 +62,8 @@ pub struct Exchange {
 /// The entries of one conversation and what follows from them.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    entries: Vec<Entry>,
+    /// Shared with whoever read them: they are as large as the conversation.
+    entries: Arc<Vec<Entry>>,
     /// Those of them that were said in other words than they are sent in.
     originals: BTreeMap<EntryId, Entry>,
     exchanges: Vec<Exchange>,
@@ -80,16 +82,21 @@ pub struct Thread {
 impl Thread {
     /// Reads a conversation. Entries are numbered by their place; `by_hand` names the entries
     /// that somebody pinned.
-    pub fn new(entries: Vec<Entry>, by_hand: &[EntryId]) -> Self {
+    pub fn new(entries: impl Into<Arc<Vec<Entry>>>, by_hand: &[EntryId]) -> Self {
         Self::behind(entries, by_hand, Before::default())
     }
 
     /// The same of the end of a conversation in which others stand before these. They go by their
     /// places there where people read of them; their ids count from the first of them.
-    pub fn behind(mut entries: Vec<Entry>, by_hand: &[EntryId], before: Before) -> Self {
-        for (place, entry) in entries.iter_mut().enumerate() {
-            entry.id = EntryId(place as u32);
-        }
+    pub fn behind(
+        entries: impl Into<Arc<Vec<Entry>>>,
+        by_hand: &[EntryId],
+        before: Before,
+    ) -> Self {
+        Self::read(numbered(entries.into()), by_hand, before)
+    }
+
+    fn read(entries: Arc<Vec<Entry>>, by_hand: &[EntryId], before: Before) -> Self {
         let links = Links::of(&entries);
         let exchanges = links.exchanges(&entries);
         let mut exchange_of = vec![0; entries.len()];
@@ -162,6 +169,11 @@ impl Thread {
     /// The entries, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The same, for another thread of them.
+    pub fn shared(&self) -> Arc<Vec<Entry>> {
+        self.entries.clone()
     }
 
     /// An entry by its id.
@@ -329,6 +341,17 @@ impl Thread {
             _ => format!("{id} tool results"),
         }
     }
+}
+
+/// The entries with their places as ids. Those that have them are not touched, so that nothing is
+/// copied of what others hold too.
+fn numbered(mut entries: Arc<Vec<Entry>>) -> Arc<Vec<Entry>> {
+    if entries.iter().zip(0..).any(|(entry, place)| entry.id != EntryId(place)) {
+        for (entry, place) in Arc::make_mut(&mut entries).iter_mut().zip(0..) {
+            entry.id = EntryId(place);
+        }
+    }
+    entries
 }
 
 /// Whether an entry holds what its provider compacted: the model is shown that, and nothing of what

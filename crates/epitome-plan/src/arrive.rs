@@ -12,7 +12,7 @@ use epitome_kernel::{Departure, DigestJob, Digested, Digester, Measure, Sizes, T
 
 use crate::budget::rewritable;
 use crate::cut::{Cut, Cutter};
-use crate::departure::Leaving;
+use crate::departure::{Leaving, Wanted};
 
 /// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,9 @@ pub fn arrive(
     };
     let rewrites = cuts.iter().filter_map(rewrite).collect();
     let plan = Plan { ops: cuts.iter().map(Cut::op).collect(), reason: String::new() };
-    let leaving = Leaving::new(thread, tokens, Some(options.passage_bytes), 0);
+    let passage_bytes = Some(options.passage_bytes);
+    let wanted = Wanted { originals: true, passage_bytes, line_chars: 0 };
+    let leaving = Leaving::new(thread, tokens, wanted);
     let (departure, _) = leaving.gather(&plan, &cuts, Vec::new(), &[]);
     Arrival { rewrites, departure }
 }

@@ -3,6 +3,7 @@
 //! Invariant: every text that a plan removes or shortens is in a blob, under the id that markers
 //! and labels name. Called once per compression, when its plan is settled.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
@@ -33,7 +34,11 @@ pub fn pieces(text: &str, most: usize) -> impl Iterator<Item = String> {
 
 /// What covered entries are kept as: the one entry itself, or a list with a line for each that
 /// says what it is and, in front, the address of its own original.
-pub(crate) fn original_of(thread: &Thread, covers: &[EntryId], chars: usize) -> String {
+pub(crate) fn original_of<'t>(
+    thread: &'t Thread,
+    covers: &[EntryId],
+    chars: usize,
+) -> Cow<'t, str> {
     let entries: Vec<_> = covers.iter().filter_map(|&id| thread.entry(id)).collect();
     if let [entry] = entries[..] {
         let text = entry.readable();
@@ -48,7 +53,7 @@ pub(crate) fn original_of(thread: &Thread, covers: &[EntryId], chars: usize) -> 
         }
         format!("{} {name}: {}\n", ContentId::of(&text).short(), lines::said(entry, chars))
     });
-    lines.collect()
+    lines.collect::<String>().into()
 }
 
 /// What a plan of a host's own takes out of a thread, cut into pieces of at most `passage_bytes` for
@@ -61,18 +66,27 @@ pub fn departure(
     passage_bytes: usize,
     line_chars: usize,
 ) -> Departure {
-    let leaving = Leaving::new(thread, tokens, Some(passage_bytes), line_chars);
+    let wanted = Wanted { originals: true, passage_bytes: Some(passage_bytes), line_chars };
+    let leaving = Leaving::new(thread, tokens, wanted);
     leaving.gather(plan, &[], Vec::new(), &[]).0
+}
+
+/// What is wanted of what leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Whether its texts are.
+    pub(crate) originals: bool,
+    /// The largest piece cut here for search, in bytes; `None` where none are wanted.
+    pub(crate) passage_bytes: Option<usize>,
+    /// The most that a line of a list quotes, in characters.
+    pub(crate) line_chars: usize,
 }
 
 /// Gathers what a plan takes out.
 pub(crate) struct Leaving<'a> {
     thread: &'a Thread,
     tokens: &'a Sizes<'a>,
-    /// The largest piece cut here for search, in bytes; `None` where none are wanted.
-    passage_bytes: Option<usize>,
-    /// The most that a line of a list quotes, in characters.
-    line_chars: usize,
+    wanted: Wanted,
     /// The originals of the parts that were shortened.
     shortened: BTreeMap<EntryId, Vec<ContentId>>,
     seen: BTreeSet<ContentId>,
@@ -81,17 +95,11 @@ pub(crate) struct Leaving<'a> {
 }
 
 impl<'a> Leaving<'a> {
-    pub(crate) fn new(
-        thread: &'a Thread,
-        tokens: &'a Sizes<'a>,
-        passage_bytes: Option<usize>,
-        line_chars: usize,
-    ) -> Self {
+    pub(crate) fn new(thread: &'a Thread, tokens: &'a Sizes<'a>, wanted: Wanted) -> Self {
         Self {
             thread,
             tokens,
-            passage_bytes,
-            line_chars,
+            wanted,
             shortened: BTreeMap::new(),
             seen: BTreeSet::new(),
             departure: Departure::default(),
@@ -116,7 +124,7 @@ impl<'a> Leaving<'a> {
                     let ends = covers.first().zip(covers.last());
                     let name = ends.map_or_else(String::new, |(a, b)| format!("{a}-{b}"));
                     covers.iter().for_each(|&id| self.entry(id, told_of));
-                    let text = original_of(self.thread, covers, self.line_chars);
+                    let text = original_of(self.thread, covers, self.wanted.line_chars);
                     self.blob(checkpoint.id, name, text);
                 }
                 Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
@@ -126,7 +134,7 @@ impl<'a> Leaving<'a> {
                     let Some(said) = entry.parts.get(part.part as usize) else { continue };
                     let text = said.original().unwrap_or_default();
                     let id = ContentId::of(text);
-                    self.blob(id, self.thread.name(entry), text.to_owned());
+                    self.blob(id, self.thread.name(entry), text.into());
                     match cuts.iter().find(|cut| cut.part == *part) {
                         Some(cut) if !cut.left.is_empty() => self.told(cut.left.clone()),
                         _ if matches!(said.body, Body::Call(_)) => {
@@ -147,7 +155,7 @@ impl<'a> Leaving<'a> {
     }
 
     fn told(&mut self, pieces: Vec<Passage>) {
-        if self.passage_bytes.is_some() {
+        if self.wanted.passage_bytes.is_some() {
             self.departure.passages.extend(pieces);
         }
     }
@@ -177,7 +185,9 @@ impl<'a> Leaving<'a> {
             let Some(entry) = self.thread.entry(parts[0].entry) else { continue };
             let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
             let gone = gone.filter_map(|part| self.thread.part(part).cloned()).collect();
-            let text = Entry { parts: gone, ..entry.clone() }.readable();
+            let Entry { id, role, bytes, .. } = *entry;
+            let gone = Entry { id, role, parts: gone, bytes, at: None };
+            let text = gone.readable();
             let address = ContentId::of(&text);
             self.pieces(entry.id, &text);
             for &part in parts {
@@ -195,15 +205,15 @@ impl<'a> Leaving<'a> {
         self.offloaded.push(OffloadReport { id: id.to_string(), tool: tool.to_owned(), tokens });
     }
 
-    fn blob(&mut self, id: ContentId, source: String, text: String) {
-        if !text.is_empty() && self.seen.insert(id) {
-            self.departure.blobs.push(Blob { id, source, text });
+    fn blob(&mut self, id: ContentId, source: String, text: Cow<'_, str>) {
+        if self.wanted.originals && !text.is_empty() && self.seen.insert(id) {
+            self.departure.blobs.push(Blob { id, source, text: text.into_owned() });
         }
     }
 
     /// Cuts a text into pieces at line ends.
     fn pieces(&mut self, entry: EntryId, text: &str) {
-        let Some(most) = self.passage_bytes else { return };
+        let Some(most) = self.wanted.passage_bytes else { return };
         let cut = pieces(text, most).map(|text| Passage { entry, text });
         self.departure.passages.extend(cut);
     }

@@ -106,7 +106,10 @@ impl<'a> Shown<'a> {
                 ids.iter().filter_map(shown).unzip()
             }
             Wanted::Digest(part) => {
-                thread.alone(*part).into_iter().map(|entry| (Cow::Owned(entry), None)).unzip()
+                let whole = thread.entry(part.entry).filter(|entry| entry.parts.len() == 1);
+                let alone = whole.map(Cow::Borrowed);
+                let alone = alone.or_else(|| thread.alone(*part).map(Cow::Owned));
+                alone.into_iter().map(|entry| (entry, None)).unzip()
             }
         };
         Self { entries, originals, kept: &ask.kept }

@@ -25,6 +25,8 @@ pub struct CompressOptions {
     pub digest_tokens: u64,
     /// How a summary is worded.
     pub style: Style,
+    /// Whether the texts that leave are wanted: together they are as large as the conversation.
+    pub originals: bool,
     /// Whether the pieces that leave are wanted for search.
     pub passages: bool,
     /// The largest piece the kernel itself cuts for search, in bytes.

@@ -11,7 +11,7 @@ use epitome_kernel::{Departure, PlanError, Sizes, Thread, View};
 
 use crate::budget::{Floor, stalled};
 use crate::cut::Cut;
-use crate::departure::Leaving;
+use crate::departure::{Leaving, Wanted};
 use crate::options::CompressOptions;
 
 /// The end of a run.
@@ -92,8 +92,12 @@ impl<'t> Made<'_, 't> {
         let before = self.sizes.total();
         // A summariser cuts the pieces of what it was shown; where it cut none, we do.
         let told_of = if self.left.is_empty() { &[][..] } else { &self.told_of };
-        let passage_bytes = options.passages.then_some(options.passage_bytes);
-        let leaving = Leaving::new(thread, tokens, passage_bytes, options.texts.line_chars);
+        let wanted = Wanted {
+            originals: options.originals,
+            passage_bytes: options.passages.then_some(options.passage_bytes),
+            line_chars: options.texts.line_chars,
+        };
+        let leaving = Leaving::new(thread, tokens, wanted);
         let (departure, offloaded) = leaving.gather(&self.plan, self.cuts, self.left, told_of);
         let mut was = Breakdown { tools: tokens.envelope(), ..Breakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));

@@ -1,5 +1,7 @@
 //! A conversation as every format is read into it: entries made of parts.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ContentId, EntryId, PartId};
@@ -192,29 +194,29 @@ impl Entry {
         })
     }
 
-    /// The entry as plain text: texts, results and calls (`name(arguments)`), one block a line.
-    pub fn readable(&self) -> String {
-        let mut out = String::new();
+    /// The entry as plain text: texts, results and calls (`name(arguments)`), one block a line. The
+    /// text of an entry that says one is not copied.
+    pub fn readable(&self) -> Cow<'_, str> {
+        let mut said = self.parts.iter().filter(|part| part.readable_len() > 0);
+        let (first, more) = (said.next(), said.next());
+        let alone = first.filter(|_| more.is_none()).and_then(Part::said);
+        if let Some(alone) = alone {
+            return alone.trim_end_matches('\n').into();
+        }
+        // Texts may be as large as the conversation: growing would take that much again.
+        let mut out = String::with_capacity(self.parts.iter().map(Part::readable_len).sum());
         for part in &self.parts {
             let start = out.len();
             match &part.body {
-                Body::Text(text) => out.push_str(text),
-                Body::Result(result) => out.push_str(&result.text),
-                Body::Call(call) => {
-                    out.push_str(&call.tool);
-                    out.push('(');
-                    out.push_str(&call.arguments);
-                    out.push(')');
-                }
-                Body::Opaque(opaque) => out.push_str(&opaque.text),
-                Body::Thinking(_) | Body::Image(_) => {}
+                Body::Call(call) => out.extend([&*call.tool, "(", &call.arguments, ")"]),
+                _ => out.push_str(part.said().unwrap_or_default()),
             }
             if out.len() > start {
                 out.push('\n');
             }
         }
         out.truncate(out.trim_end_matches('\n').len());
-        out
+        out.into()
     }
 }
 
@@ -230,6 +232,23 @@ impl Body {
 }
 
 impl Part {
+    /// The text that is readable of it as it stands there.
+    fn said(&self) -> Option<&str> {
+        match &self.body {
+            Body::Opaque(opaque) => Some(&opaque.text),
+            _ => self.text(),
+        }
+    }
+
+    /// The bytes that it adds to what is readable of its entry, the end of its line included.
+    fn readable_len(&self) -> usize {
+        let bytes = match &self.body {
+            Body::Call(call) => call.tool.len() + call.arguments.len() + 2,
+            _ => self.said().unwrap_or_default().len(),
+        };
+        if bytes > 0 { bytes + 1 } else { 0 }
+    }
+
     /// The part's readable text, where it has any.
     pub fn text(&self) -> Option<&str> {
         match &self.body {

@@ -49,6 +49,15 @@ impl ContentId {
         Self(id)
     }
 
+    /// The id of the text that these make one after the other, without putting it together.
+    pub fn of_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hash = blake3::Hasher::new();
+        texts.into_iter().for_each(|text| _ = hash.update(text.as_bytes()));
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+        Self(id)
+    }
+
     /// The first eight hexadecimal digits: enough to name a text inside one conversation.
     pub fn short(self) -> String {
         self.to_string()[..8].to_owned()

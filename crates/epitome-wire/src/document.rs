@@ -4,20 +4,22 @@
 //! say. Called by the facade for every compression.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use epitome_types::{Edit, Entry, EntryId};
+use epitome_types::{Edit, Entry, EntryId, Role};
 
 use crate::anthropic::kind;
 use crate::json::{self, Cursor, Kind, Objects, Span, Value};
 use crate::site::{List, Site};
-use crate::{Format, Layout, WireError, anthropic, edit, read};
+use crate::{Format, Layout, Violation, WireError, anthropic, edit, read, validate};
 
 /// A request of a provider format.
 #[derive(Debug)]
 pub struct Document<'a> {
     text: &'a str,
     format: Format,
-    entries: Vec<Entry>,
+    /// Shared with the thread that is made of them.
+    entries: Arc<Vec<Entry>>,
     /// One for each message; the top-level system prompt is an entry without a site.
     sites: Vec<Site>,
     messages: List,
@@ -96,7 +98,7 @@ impl<'a> Document<'a> {
         Ok(Self {
             text,
             format,
-            entries,
+            entries: Arc::new(entries),
             sites,
             messages,
             bare,
@@ -114,8 +116,24 @@ impl<'a> Document<'a> {
     #[must_use]
     pub fn with_times(mut self, at: &[Option<String>]) -> Self {
         let first = self.entries.len() - self.sites.len();
-        for (entry, at) in self.entries.iter_mut().skip(first).zip(at) {
-            entry.at.clone_from(at);
+        if at.iter().any(Option::is_some) {
+            let entries = Arc::make_mut(&mut self.entries).iter_mut().skip(first);
+            entries.zip(at).for_each(|(entry, at)| entry.at.clone_from(at));
+        }
+        self
+    }
+
+    /// The same request as one that does not go on: whatever stands in the role of the system is
+    /// its prompt, wherever it stands, and no note that a later one takes the place of.
+    #[must_use]
+    pub fn standing_alone(mut self) -> Self {
+        let is_noted = |entry: &Entry| {
+            entry.role == Role::System && entry.parts.iter().any(|part| part.note.is_some())
+        };
+        if self.entries.iter().any(is_noted) {
+            let entries = Arc::make_mut(&mut self.entries).iter_mut();
+            let noted = entries.filter(|entry| is_noted(entry));
+            noted.flat_map(|entry| &mut entry.parts).for_each(|part| part.note = None);
         }
         self
     }
@@ -124,6 +142,11 @@ impl<'a> Document<'a> {
     /// `instructions` of the Responses API), where there is one, is `e0`.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The same, for a thread of them.
+    pub fn shared_entries(&self) -> Arc<Vec<Entry>> {
+        self.entries.clone()
     }
 
     /// The tool schemas, as they stand in the body.
@@ -193,6 +216,12 @@ impl<'a> Document<'a> {
     /// when two edits contradict each other. Then none is made.
     pub fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
         edit::apply(self, edits)
+    }
+
+    /// The rules of its provider that the request breaks: what [`crate::validate`] finds in its
+    /// bytes, without reading them again.
+    pub fn violations(&self) -> Vec<Violation> {
+        validate::violations(self)
     }
 
     /// What edits make of the messages, here and in every request that goes on from this one.

@@ -136,6 +136,9 @@ impl Parts {
     /// The entry these parts make, with the sites beside it.
     pub(crate) fn entry(mut self, id: EntryId, role: Role, span: Span) -> (Entry, Vec<PartSite>) {
         note::find(role, &mut self.parts);
+        // Most messages have one part: what a list has in reserve would be more than all they say.
+        self.parts.shrink_to_fit();
+        self.sites.shrink_to_fit();
         let bytes = u32::try_from(span.len()).unwrap_or(u32::MAX);
         (Entry { id, role, parts: self.parts, bytes, at: None }, self.sites)
     }

@@ -51,6 +51,8 @@ pub struct Builder {
     pub(crate) counting: Counting,
     pub(crate) summarizers: Vec<Arc<dyn Summarizer>>,
     pub(crate) store: Option<(Arc<dyn Store>, String)>,
+    /// Whether a compression hands out the texts that left.
+    pub(crate) originals: bool,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) owner: ScopeOwner,
     pub(crate) augments: Folders,
@@ -77,6 +79,7 @@ impl Default for Builder {
             counting: Counting::default(),
             summarizers: Vec::new(),
             store: None,
+            originals: true,
             workspace: None,
             owner: ScopeOwner::from(LOCAL),
             augments: Folders::default(),
@@ -159,6 +162,15 @@ impl Builder {
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>, scope: &str) -> Self {
         self.store = Some((store, scope.to_owned()));
+        self
+    }
+
+    /// Leaves the texts that leave a prompt out of [`crate::Compressed::departure`]. Together they are
+    /// as large as the conversation, and a host that keeps none of them needs no memory for them.
+    /// Where there is a store it is told of them all the same.
+    #[must_use]
+    pub fn without_originals(mut self) -> Self {
+        self.originals = false;
         self
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use epitome_count::{Cached, ToolFormat, for_model, tools};
 use epitome_kernel::{ChainRound, Counter, Departure, Gauge, Sizes, Thread};
 use epitome_plan::{CompressOptions, Envelope};
-use epitome_types::{Entry, Happened, Report, Role, Unit};
+use epitome_types::{Happened, Report, Unit};
 use epitome_wire::{Document, Format};
 
 use crate::builder::{Builder, Counting};
@@ -56,7 +56,7 @@ impl Compressor {
     /// store fails; see [`Error`].
     pub async fn compress(&self, input: &[u8]) -> Result<Compressed, Error> {
         let request = Request::read(input, self.settings.format, self.settings.to)?;
-        let document = request.document()?;
+        let document = request.document()?.standing_alone();
         let of_model = |name: &str| Arc::new(Cached::new(for_model(name)));
         let counter: Arc<dyn Counter> = match &self.settings.counting {
             Counting::Own(counter) => counter.clone(),
@@ -81,7 +81,7 @@ impl Compressor {
     ) -> Result<Compressed, Error> {
         let counter = &**shared;
         let Builder { profile, target, store, summarizers, .. } = &self.settings;
-        let thread = Thread::new(prompted(document.entries()), &[]);
+        let thread = Thread::new(document.shared_entries(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let envelope = Envelope {
             tokens: if target.counts_tools() { schemas } else { 0 },
@@ -121,7 +121,9 @@ impl Compressor {
         if !continued && let Some(decided) = single.decide(shared).await? {
             let back = if store.is_some() { Back::Store } else { Back::None };
             let base = profile.compress(back, envelope);
-            let base = CompressOptions { unbind: profile.unbinds(document), ..base };
+            let originals = self.settings.originals || store.is_some();
+            let unbind = profile.unbinds(document);
+            let base = CompressOptions { unbind, originals, ..base };
             let mut told = Told::default();
             let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
             let texts = ThreadTexts(&thread);
@@ -153,6 +155,7 @@ impl Compressor {
                         let budget = decided.most();
                         let bytes = outgoing(document, &compressed.view.edits(), budget)?;
                         let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
+                        let after = after.standing_alone();
                         let departure = mem::take(&mut compressed.departure);
                         let report = account.compressed(document, &after, *compressed, &departure);
                         return Ok(Compressed { bytes, report, departure });
@@ -173,15 +176,6 @@ impl Compressor {
         let report = account.untouched(document, &thread, &tokens);
         Ok(Compressed { bytes: document.bytes().to_vec(), report, departure: Departure::default() })
     }
-}
-
-/// The entries of a conversation that does not go on: whatever stands in the role of the system is
-/// its prompt, wherever it stands, and comes out as it is.
-fn prompted(entries: &[Entry]) -> Vec<Entry> {
-    let mut entries = entries.to_vec();
-    let systems = entries.iter_mut().filter(|entry| entry.role == Role::System);
-    systems.flat_map(|entry| &mut entry.parts).for_each(|part| part.note = None);
-    entries
 }
 
 /// What a report warns of, of what came up.

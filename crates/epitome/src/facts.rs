@@ -75,7 +75,7 @@ pub(crate) struct ThreadTexts<'a>(pub(crate) &'a Thread);
 
 impl Texts for ThreadTexts<'_> {
     fn text(&self, place: Place) -> Option<String> {
-        Some(self.0.entry(place.entry()?)?.readable())
+        Some(self.0.entry(place.entry()?)?.readable().into_owned())
     }
 }
 

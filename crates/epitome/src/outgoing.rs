@@ -10,7 +10,7 @@ use crate::Error;
 
 /// The rules that a document breaks as it came in.
 pub(crate) fn broken(document: &Document<'_>) -> Vec<Violation> {
-    validate(document.format(), document.bytes()).err().unwrap_or_default()
+    document.violations()
 }
 
 /// The document with its edits made. Without any there is nothing to check.

@@ -176,9 +176,9 @@ impl Single<'_> {
     }
 
     fn common(&self) -> Common {
-        let said: String = self.thread.entries().iter().flat_map(Entry::texts).collect();
+        let said = self.thread.entries().iter().flat_map(Entry::texts);
         let mut seed = [0; 8];
-        seed.copy_from_slice(&ContentId::of(&said).0[..8]);
+        seed.copy_from_slice(&ContentId::of_all(said).0[..8]);
         Common {
             mode: self.settings.mode.clone(),
             model: ModelFacts {

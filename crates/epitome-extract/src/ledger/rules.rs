@@ -41,7 +41,7 @@ pub(crate) struct Rule {
 /// Reads the sentences of people.
 pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
     let marks = marks::of(language);
-    let units: Vec<Unit> = typed.iter().map(unit).collect();
+    let units: Vec<Unit<'_>> = typed.iter().map(unit).collect();
     let read = |(sentence, unit): (&Sentence<'_>, &Unit)| match sentence.listed {
         _ if unit.text.len() > LONG => Kind::Talk,
         true => Kind::Rule,
@@ -63,7 +63,7 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
     let mut out = Orders { said: Vec::new(), rules: Vec::new(), asked: Vec::new() };
     for ((unit, kind), stale) in units.into_iter().zip(kinds).zip(stale) {
         if kind == Kind::Rule {
-            out.said.push(Rule { entry: unit.entry, text: unit.text.clone(), stale });
+            out.said.push(Rule { entry: unit.entry, text: unit.text.to_string(), stale });
         }
         let list = match kind {
             Kind::Rule if !stale => &mut out.rules,
@@ -71,7 +71,7 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
             Kind::Rule | Kind::Talk => continue,
         };
         if seen.insert(directive::normal(&unit.text)) {
-            list.push(unit.text);
+            list.push(unit.text.into_owned());
         }
     }
     out
@@ -79,7 +79,7 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
 
 /// The sentence that a conversation begins its task with, where its first message asks for nothing
 /// in so many words: the first that is no rule and more than a greeting.
-fn task(units: &[Unit], kinds: &[Kind]) -> Option<usize> {
+fn task(units: &[Unit<'_>], kinds: &[Kind]) -> Option<usize> {
     let first = units.first()?.entry;
     let opening = || (0..units.len()).take_while(|&unit| units[unit].entry == first);
     let asks = opening().any(|unit| kinds[unit] == Kind::Request);
@@ -128,10 +128,19 @@ fn tells(spaced: &str, marks: &Marks) -> bool {
     marks.accounts.iter().any(|mark| spaced.starts_with(mark))
 }
 
-fn unit(sentence: &Sentence<'_>) -> Unit {
-    let text = sentence.text.split_whitespace().collect::<Vec<_>>().join(" ");
+fn unit<'a>(sentence: &Sentence<'a>) -> Unit<'a> {
+    let is_folded = !sentence.text.contains("  ") && !sentence.text.contains(is_other_space);
+    let text = match is_folded {
+        true => sentence.text.into(),
+        false => sentence.text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
+    };
     let (speaker, kind) = (Speaker::Human, unit::Kind::Sentence);
     Unit { entry: sentence.entry, speaker, kind, stated: false, text, fields: Vec::new() }
+}
+
+/// Whether it is white space and no blank.
+fn is_other_space(c: char) -> bool {
+    c != ' ' && c.is_whitespace()
 }
 
 /// The words of a text between single spaces, one before and one behind too.

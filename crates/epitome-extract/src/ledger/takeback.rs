@@ -15,7 +15,7 @@ use crate::words;
 const MOST: usize = 600;
 
 /// Marks in `stale` the rules that a newer sentence takes back.
-pub(super) fn strike(units: &[Unit], rules: &[bool], marks: &Marks, stale: &mut [bool]) {
+pub(super) fn strike(units: &[Unit<'_>], rules: &[bool], marks: &Marks, stale: &mut [bool]) {
     let standing: Vec<usize> = (0..rules.len()).filter(|unit| rules[*unit]).collect();
     let Some(first) = standing.first() else { return };
     let standing = &standing[standing.len().saturating_sub(MOST)..];

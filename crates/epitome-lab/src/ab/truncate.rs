@@ -31,7 +31,7 @@ pub(crate) struct Truncated {
 impl<'a> Truncation<'a> {
     /// `envelope` is what the request takes beside its messages.
     pub(crate) fn new(document: &'a Document<'a>, envelope: u64) -> Self {
-        Self { document, thread: Thread::new(document.entries().to_vec(), &[]), envelope }
+        Self { document, thread: Thread::new(document.shared_entries(), &[]), envelope }
     }
 
     /// The newest exchanges that fit; none where what is pinned exceeds the budget by itself.

@@ -31,7 +31,7 @@ fn demanding(all: &[(u32, &str)], state: Option<&str>) -> CompressOptions {
 /// How often a view says a text by messages and the state of the work.
 fn said(view: &View<'_>, text: &str) -> usize {
     let words = |item| match item {
-        Item::Kept(entry) => entry.readable(),
+        Item::Kept(entry) => entry.readable().into_owned(),
         Item::Inserted(one) if one.kind == Kind::State => one.text.clone(),
         Item::Inserted(_) => String::new(),
     };

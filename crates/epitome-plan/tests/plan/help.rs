@@ -39,6 +39,7 @@ pub(crate) fn options() -> CompressOptions {
         minimum_gain: 0.05,
         digest_tokens: 24,
         style: Style::Verbatim,
+        originals: true,
         passages: true,
         passage_bytes: 400,
         ladder: LADDER.to_vec(),
@@ -106,7 +107,7 @@ pub(crate) fn compressed(outcome: Outcome<'_>) -> Box<Compressed<'_>> {
 
 /// The texts of a view, one a message.
 pub(crate) fn texts(view: &View<'_>) -> Vec<String> {
-    view.entries().iter().map(Entry::readable).collect()
+    view.entries().iter().map(|entry| entry.readable().into_owned()).collect()
 }
 
 /// What must hold of every view, whatever the plan.

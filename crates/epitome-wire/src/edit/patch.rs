@@ -77,7 +77,8 @@ fn push(patches: &mut Vec<Patch>, span: Span, with: String) {
 pub(super) fn splice(text: &str, mut patches: Vec<Patch>) -> String {
     patches.sort_by_key(|patch| (patch.span.start, patch.span.end));
     let added: usize = patches.iter().map(|patch| patch.with.len()).sum();
-    let mut out = String::with_capacity(text.len() + added);
+    let gone: usize = patches.iter().map(|patch| patch.span.len()).sum();
+    let mut out = String::with_capacity((text.len() + added).saturating_sub(gone));
     let mut at = 0;
     for Patch { span, with } in patches {
         debug_assert!(at <= span.start, "patches overlap at byte {}", span.start);

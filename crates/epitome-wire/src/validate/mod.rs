@@ -13,7 +13,7 @@ mod responses;
 use std::fmt;
 
 use crate::site::{Home, Site};
-use crate::{Document, Format};
+use crate::{Document, Format, WireError};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +39,30 @@ impl fmt::Display for Violation {
 /// Every violation found, in no particular order. A body that cannot be read is one violation
 /// with hazard 0, and so is a recording.
 pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<Violation>> {
-    let unreadable = |error: crate::WireError| {
-        vec![Violation { hazard: 0, at: "body".to_owned(), message: error.to_string() }]
-    };
-    let document = Document::parse(bytes, format).map_err(unreadable)?;
+    let document = Document::parse(bytes, format).map_err(|error| vec![unreadable(&error)])?;
+    let found = violations(&document);
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// What of its provider's rules a request breaks that was read already.
+pub(crate) fn violations(document: &Document<'_>) -> Vec<Violation> {
     let mut found = Findings::default();
-    match format {
+    match document.format() {
         Format::Anthropic => {
-            anthropic::check(&document, &mut found);
-            markers::check(&document, &mut found).map_err(unreadable)?;
+            anthropic::check(document, &mut found);
+            if let Err(error) = markers::check(document, &mut found) {
+                return vec![unreadable(&error)];
+            }
         }
-        Format::Responses => responses::check(&document, &mut found),
-        Format::Ollama => ollama::check(&document, &mut found),
-        _ => openai::check(&document, &mut found),
+        Format::Responses => responses::check(document, &mut found),
+        Format::Ollama => ollama::check(document, &mut found),
+        _ => openai::check(document, &mut found),
     }
-    if found.0.is_empty() { Ok(()) } else { Err(found.0) }
+    found.0
+}
+
+fn unreadable(error: &WireError) -> Violation {
+    Violation { hazard: 0, at: "body".to_owned(), message: error.to_string() }
 }
 
 /// Collects violations.

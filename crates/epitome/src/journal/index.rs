@@ -86,7 +86,7 @@ impl Keeper {
             let cut = pieces(&text, most).map(|text| Passage { entry: number, text });
             departure.passages.extend(cut);
             departure.sources.push((number, id, source.clone()));
-            departure.blobs.push(Blob { id, source, text });
+            departure.blobs.push(Blob { id, source, text: text.into_owned() });
         }
         Ok(departure)
     }

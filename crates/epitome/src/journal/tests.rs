@@ -126,7 +126,7 @@ fn what_is_exported_is_imported_as_it_was() {
     let texts = |keeper: &Keeper| {
         let history = keeper.history(None).unwrap();
         let entries = history.entries(keeper.journal(), keeper.scope()).unwrap();
-        entries.iter().map(epitome_types::Entry::readable).collect::<Vec<_>>()
+        entries.iter().map(|entry| entry.readable().into_owned()).collect::<Vec<_>>()
     };
     assert_eq!(texts(&one), texts(&two));
     assert!(one.export("a", Written::Markdown).unwrap().contains("\n## 2. User ("));

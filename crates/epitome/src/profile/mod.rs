@@ -324,6 +324,7 @@ impl Profile {
             minimum_gain: compress.minimum_gain,
             digest_tokens: compress.digest_tokens,
             style: compress.style.into(),
+            originals: true,
             passages: back != Back::None,
             passage_bytes: compress.passage_bytes,
             ladder: compress.ladder.iter().copied().map(Into::into).collect(),

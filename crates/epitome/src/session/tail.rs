@@ -64,7 +64,7 @@ impl<'a> Tail<'a> {
                 slot.clone_from(said);
             }
         }
-        Thread::new(self.thread.entries().to_vec(), pins).with_originals(originals)
+        Thread::new(self.thread.shared(), pins).with_originals(originals)
     }
 
     /// The entries from a place of the history on, as they are sent.

@@ -193,7 +193,7 @@ struct Said<'a>(&'a [&'a Entry]);
 
 impl Texts for Said<'_> {
     fn text(&self, place: Place) -> Option<String> {
-        Some(self.0.get(place.entry()?.index())?.readable())
+        Some(self.0.get(place.entry()?.index())?.readable().into_owned())
     }
 }
 

@@ -165,6 +165,7 @@ fn options() -> CompressOptions {
         minimum_gain: 0.0,
         digest_tokens: 24,
         style: Style::Verbatim,
+        originals: true,
         passages: true,
         passage_bytes: 400,
         ladder: Vec::new(),

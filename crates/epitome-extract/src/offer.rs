@@ -1,0 +1,136 @@
+//! What a summary is chosen from.
+//!
+//! Invariant: however large a conversation is, a bounded part of it is held as units and weighed at
+//! once; of one that is no larger than that, everything that still holds is offered. Called once per
+//! summary.
+
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+
+use epitome_kernel::SummaryJob;
+use epitome_kernel::types::{Entry, Speaker, Style};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use crate::select::select;
+use crate::slice::{Slice, grouped, slices};
+use crate::summary::{Extractive, candidates, is_chat};
+use crate::unit::{Unit, of_slices, units};
+use crate::weigh::weigh;
+use crate::{spoken, supersede};
+
+/// So many bytes of text are weighed against each other whatever is chosen of them; what they are
+/// weighed by takes several times that.
+const HEAT: usize = 2 << 20;
+/// And no less than so many bytes for each unit of the room.
+const HEAT_OF_ROOM: usize = 8;
+
+/// What a summary is chosen from.
+pub(crate) struct Offer<'a> {
+    pub(crate) units: Vec<Unit<'a>>,
+    /// The same as they were said, where they may be shortened and that matters.
+    pub(crate) whole: Vec<Unit<'a>>,
+    /// All units of the originals, where they are few and will be asked for.
+    pub(crate) all: Option<Vec<Unit<'a>>>,
+}
+
+impl<'a> Offer<'a> {
+    /// What there is to choose from: all that still holds, or of a conversation that is too large
+    /// for that the best of each of its heats.
+    pub(crate) fn of(extractive: &Extractive, job: &SummaryJob<'a>) -> Self {
+        let slices = slices(job.originals);
+        let heats = grouped(&slices, heat(job));
+        if let [all] = heats[..] {
+            let all = of_slices(all);
+            let places = live(&all, job);
+            // Nobody searches what left: then there is no other use for them.
+            let (units, all) = match job.passages {
+                true => (places.iter().map(|place| all[*place].clone()).collect(), Some(all)),
+                false => (at(&places, all), None),
+            };
+            return Self::new(units, all, job);
+        }
+        let stale = outdated_texts(job);
+        let best = |heat| winners(extractive, heat, &stale, job);
+        let best: Vec<Unit<'a>> = heats.into_iter().flat_map(best).collect();
+        let units = at(&live(&best, job), best);
+        Self::new(units, None, job)
+    }
+
+    fn new(units: Vec<Unit<'a>>, all: Option<Vec<Unit<'a>>>, job: &SummaryJob<'_>) -> Self {
+        let whole = match job.passages && job.style == Style::Brief {
+            true => units.clone(),
+            false => Vec::new(),
+        };
+        Self { units, whole, all }
+    }
+}
+
+/// The most bytes of text that are weighed against each other: some times what may be chosen.
+pub(crate) fn heat(job: &SummaryJob<'_>) -> usize {
+    HEAT.max(usize::try_from(job.most).unwrap_or(usize::MAX).saturating_mul(HEAT_OF_ROOM))
+}
+
+/// What people said in the originals and something newer takes the place of.
+fn outdated_texts<'a>(job: &SummaryJob<'a>) -> FxHashSet<(usize, Cow<'a, str>)> {
+    let units = spoken::newest(job.originals);
+    let stale = supersede::superseded(&units, &newer(job));
+    let stale = units.into_iter().zip(stale).filter(|(_, stale)| *stale);
+    stale.map(|(unit, _)| (unit.entry, unit.text)).collect()
+}
+
+/// The units that stay in the prompt behind what is summed up.
+fn newer<'a>(job: &SummaryJob<'a>) -> Vec<Unit<'a>> {
+    let last = job.entries.last().map(|entry| entry.id);
+    let newer: Vec<&Entry> =
+        job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
+    units(&newer)
+}
+
+/// The units of a heat that would be chosen if there were nothing else.
+fn winners<'a>(
+    extractive: &Extractive,
+    heat: &[Slice<'a>],
+    stale: &FxHashSet<(usize, Cow<'a, str>)>,
+    job: &SummaryJob<'_>,
+) -> Vec<Unit<'a>> {
+    let mut units = of_slices(heat);
+    units.retain(|unit| !stale.contains(&(unit.entry, unit.text.clone())));
+    let units = at(&live(&units, job), units);
+    let tuning = if is_chat(&units, job) { &extractive.chat } else { &extractive.agent };
+    let (features, weights, _) = weigh(&units, job.kept, tuning);
+    let candidates = candidates(&units, &features, job, tuning);
+    let chosen = select(&candidates, &weights, tuning, job.most);
+    at(&chosen, units)
+}
+
+/// The places of the units that still hold: of equal ones the newest, a person's before anyone's,
+/// and nothing that was said anew with another value.
+fn live(units: &[Unit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
+    let stale = supersede::superseded(units, &newer(job));
+    // By hashes, for the texts together are as large as the conversation. Texts that share one and
+    // are not equal stand under the next numbers.
+    let mut best: FxHashMap<(u64, u32), usize> = FxHashMap::default();
+    for (index, unit) in units.iter().enumerate() {
+        let text = unit.text.to_lowercase();
+        let (hash, mut number) = (FxBuildHasher.hash_one(&text), 0);
+        let differs = |held: &usize| units[*held].text.to_lowercase() != text;
+        while best.get(&(hash, number)).is_some_and(differs) {
+            number += 1;
+        }
+        let held = best.entry((hash, number)).or_insert(index);
+        if units[*held].speaker != Speaker::Human || unit.speaker == Speaker::Human {
+            *held = index;
+        }
+    }
+    let mut places: Vec<usize> =
+        best.into_values().filter(|index| !stale[*index] && !units[*index].stated).collect();
+    places.sort_unstable();
+    places
+}
+
+/// The units at these places, which are in order.
+fn at<'a>(places: &[usize], all: Vec<Unit<'a>>) -> Vec<Unit<'a>> {
+    let mut places = places.iter().peekable();
+    let units = all.into_iter().enumerate();
+    units.filter(|(place, _)| places.next_if_eq(&place).is_some()).map(|(_, unit)| unit).collect()
+}
