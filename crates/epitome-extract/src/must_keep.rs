@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use epitome_kernel::types::{
     Body, ContentId, Entry, EntryId, FactReport, LostFact, MustKeep, Passage, Role,
@@ -15,7 +15,8 @@ use epitome_kernel::types::{
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
-use crate::refs::{self, RefKind};
+use crate::refs::{self, Mention, RefKind};
+use crate::slice;
 
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
 /// others a search finds in the passages that left.
@@ -125,27 +126,41 @@ fn spoken<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     })
 }
 
+/// What a text mentions, each with the piece of the text that it stands in: a large one is read piece
+/// by piece, for all that is mentioned there takes as much as the text.
+fn mentions(text: &str) -> impl Iterator<Item = (&str, Mention)> {
+    let of_piece = |piece| refs::mentions(piece).into_iter().map(move |mention| (piece, mention));
+    slice::pieces(text).flat_map(of_piece)
+}
+
 /// A name for so many bytes of text; more make the table grow.
 const BYTES_OF_NAME: usize = 12;
 
 /// Large texts say the same names again: no more room than this is taken before they come.
 const MOST_NAMES: usize = 1 << 15;
 
-/// Every name in a conversation.
-struct Names<'t>(FxHashMap<&'t str, Name>);
+/// Texts of more bytes are known by several tables: one that grows takes half as much again.
+const ONE_TABLE: usize = 1 << 20;
+
+/// How many tables that are.
+const TABLES: u64 = 64;
+
+/// Every name in a conversation, by a hash of it in one of these tables.
+struct Names<'t>(Vec<FxHashMap<&'t str, Name>>);
 
 /// What is known of a name.
 #[derive(Default)]
 struct Name {
     path: bool,
     error: bool,
-    /// In how many entries it stands as an identifier, and the last of them.
-    entries: u32,
-    last: Option<u32>,
-    /// The last entry of the talk that mentions it as a fact.
-    said: u32,
     /// Whether it stands in the prompt.
     held: bool,
+    /// Whether it stands in several entries as an identifier.
+    again: bool,
+    /// One more than the last entry in which it does, 0 for none.
+    last: u32,
+    /// The last entry of the talk that mentions it as a fact.
+    said: u32,
 }
 
 /// What kinds of names are called, as [`Name::kinds`] has them, and in which order they are told.
@@ -155,7 +170,7 @@ const ORDER: [&str; 3] = ["error", "path", "identifier"];
 impl Name {
     /// Whether it is a path, an error, an identifier that matters.
     fn kinds(&self) -> [bool; 3] {
-        [self.path, self.error, self.entries > 1]
+        [self.path, self.error, self.again]
     }
 }
 
@@ -168,16 +183,27 @@ fn is_fact(kind: RefKind) -> bool {
 impl<'t> Names<'t> {
     /// None yet, with room for those of texts of so many bytes.
     fn of_texts(bytes: usize) -> Self {
-        let names = (bytes / BYTES_OF_NAME).min(MOST_NAMES);
-        Self(FxHashMap::with_capacity_and_hasher(names, FxBuildHasher))
+        let tables = if bytes > ONE_TABLE { TABLES as usize } else { 1 };
+        let names = (bytes / BYTES_OF_NAME).min(MOST_NAMES) / tables;
+        let table = || FxHashMap::with_capacity_and_hasher(names, FxBuildHasher);
+        Self((0..tables).map(|_| table()).collect())
+    }
+
+    /// The table in which a name stands.
+    fn table(&mut self, name: &str) -> &mut FxHashMap<&'t str, Name> {
+        let all = self.0.len() as u64;
+        // Neither its highest bits nor its lowest: a table tells names apart by these.
+        let place = if all > 1 { (FxBuildHasher.hash_one(name) >> 32) % all } else { 0 };
+        &mut self.0[place as usize]
     }
 
     /// Reads a text of an entry; only what is talk has facts.
     fn read(&mut self, text: &'t str, place: u32, is_talk: bool, stays: bool) {
         // Of what left, only what may be a fact counts.
         let counts = |kind| stays || is_talk && is_fact(kind);
-        for mention in refs::mentions(text).into_iter().filter(|mention| counts(mention.kind)) {
-            let name = self.0.entry(mention.canonical(text)).or_default();
+        for (text, mention) in mentions(text).filter(|(_, mention)| counts(mention.kind)) {
+            let canonical = mention.canonical(text);
+            let name = self.table(canonical).entry(canonical).or_default();
             name.held |= stays;
             if is_talk && is_fact(mention.kind) {
                 name.said = place;
@@ -186,8 +212,8 @@ impl<'t> Names<'t> {
                 _ if !is_talk => {}
                 RefKind::Path | RefKind::File => name.path = true,
                 RefKind::Error => name.error = true,
-                RefKind::Ident | RefKind::Id if name.last != Some(place) => {
-                    (name.entries, name.last) = (name.entries + 1, Some(place));
+                RefKind::Ident | RefKind::Id if name.last != place + 1 => {
+                    (name.again, name.last) = (name.last > 0, place + 1);
                 }
                 _ => {}
             }
@@ -196,8 +222,9 @@ impl<'t> Names<'t> {
 
     /// Notes what a text of the prompt holds.
     fn hold(&mut self, text: &str) {
-        for mention in refs::mentions(text) {
-            if let Some(name) = self.0.get_mut(mention.canonical(text)) {
+        for (text, mention) in mentions(text) {
+            let canonical = mention.canonical(text);
+            if let Some(name) = self.table(canonical).get_mut(canonical) {
                 name.held = true;
             }
         }
@@ -209,7 +236,7 @@ impl<'t> Names<'t> {
         let mut counts = [[0; 2]; 3];
         let mut lost: FxHashMap<&str, u32> = FxHashMap::default();
         let mut gone = Vec::new();
-        for (text, name) in self.0 {
+        for (text, name) in self.0.into_iter().flatten() {
             if !name.held {
                 let kinds = KINDS.into_iter().zip(name.kinds()).filter(|(_, is_it)| *is_it);
                 gone.extend(kinds.map(|(kind, _)| (kind, text, name.said as usize)));

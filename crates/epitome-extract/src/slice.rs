@@ -107,7 +107,7 @@ fn text(part: &Part) -> Option<&str> {
 
 /// A text in pieces of at most [`MOST`] bytes: whole lines where there are any, else sentences, else
 /// words.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let head = &rest[..rest.floor_char_boundary(MOST)];

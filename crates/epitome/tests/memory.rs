@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 #[global_allocator]
 static HELD: PeakAlloc = PeakAlloc;
 
-/// The most bytes that are held at once for each byte of the body, the body itself among them.
-const TIMES: usize = 3;
+/// The most bytes that are held at once for each byte of the body: the body, its texts as they were
+/// decoded, and what each message takes besides.
+const TIMES: usize = 4;
 /// What is held besides, however large the body is: the vocabulary, and what units are weighed by.
 const CONSTANT: usize = 48 << 20;
 /// The sizes of the bodies, in bytes.
@@ -118,7 +119,7 @@ fn held(shape: fn(usize) -> Vec<Value>, bytes: usize) -> [usize; 2] {
 }
 
 #[test]
-fn a_compression_holds_at_most_three_times_its_input() {
+fn a_compression_holds_at_most_four_times_its_input() {
     // The vocabulary is read once and stays.
     held(many, 100_000);
     for (name, shape) in [("huge", huge as fn(usize) -> _), ("many", many), ("tools", tools)] {
