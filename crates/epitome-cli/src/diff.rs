@@ -76,6 +76,8 @@ fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
     let most = output_width();
     let mut line = |name: &str, value: &str| {
         let line = format!("  {name:7}{}", plain(value));
+        // Half a command brings nothing back.
+        let most = if name == "back" { usize::MAX } else { most };
         writeln!(out, "{}", clipped(&line, most))
     };
     let at = cut.line.map(|line| format!(":{line}")).unwrap_or_default();

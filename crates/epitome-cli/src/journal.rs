@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::files;
-use crate::lost::quoted;
 use crate::settings::{self, ProfileFlags};
+use crate::shell;
 
 /// Where the journal is, and how the answer is printed.
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ impl JournalFlags {
     /// What has to be added to another command so that it means the same sessions.
     fn flag(&self) -> String {
         let everywhere = if self.everywhere { " --everywhere" } else { "" };
-        format!("{}{everywhere}", flag(self.store.as_deref()))
+        format!("{}{everywhere}", shell::store_flag(self.store.as_deref()))
     }
 
     /// Prints an answer: as JSON where that is asked for, else in words.
@@ -179,10 +179,6 @@ pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<T
 pub(crate) fn said(taught: &Taught) -> Option<(u64, WindowSource)> {
     let told = taught.window.map(|limit| (limit, WindowSource::Probe));
     told.or(taught.limit.map(|limit| (limit, WindowSource::Learned)))
-}
-
-fn flag(named: Option<&Path>) -> String {
-    named.map(|path| format!(" --store {}", quoted(&path.to_string_lossy()))).unwrap_or_default()
 }
 
 /// Prints a value as JSON.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use epitome::types::{FactReport, LostFact};
 
+use crate::shell::quoted;
 use crate::text::{clipped, counted, plain};
 
 /// So many orders are warned of one by one.
@@ -68,27 +69,9 @@ fn warning(order: &LostFact, destination: Destination<'_>) -> String {
     format!("an order left the prompt: \"{text}\" ({}); {back}", order.entry)
 }
 
-/// A word as a shell takes it for one.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_part_them() {
-        let check = |word: &str, expected: &str| assert_eq!(quoted(word), expected);
-        check("a/b-c.db", "a/b-c.db");
-        check("my store.db", "'my store.db'");
-        check("it's", "'it'\\''s'");
-        check("", "''");
-    }
 
     #[test]
     fn an_order_that_was_not_stored_is_said_to_be_gone() {

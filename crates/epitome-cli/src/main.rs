@@ -40,6 +40,7 @@ mod screen;
 mod serve;
 mod session;
 mod settings;
+mod shell;
 mod snapshot;
 mod spoken;
 mod status;

@@ -41,8 +41,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     stores::name_read_only(&journal);
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
     let owner = config.owner(project.as_deref());
-    let levers = Levers::new(Arc::new(journal), config.chosen()?, owner, By::Model)
+    let levers = Levers::new(Arc::new(journal), config.chosen()?, owner.clone(), By::Model)
         .with_augments(config.augments(project.as_deref()));
+    // A prompt of another store of this user's names an id in the same words.
+    let levers = match args.store {
+        Some(_) => levers,
+        None => levers.with_elsewhere(move |id| stores::elsewhere(&config, &owner, id)),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let served = runtime.map_err(Fault::internal)?.block_on(epitome_mcp::stdio(levers));
     served.map_err(Fault::unreadable)

@@ -15,13 +15,10 @@ use crate::fault::Fault;
 use crate::flags::{self, Common};
 use crate::journal::store_path;
 use crate::text::plain;
-use crate::{fault, files, settings, stores};
+use crate::{fault, files, settings, shell, stores};
 
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
-
-/// Prompts say so many digits of an id.
-const SHORT: usize = 8;
 
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
@@ -80,9 +77,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         if let Some(blob) = args.elsewhere(&config) {
             return original(args, &blob);
         }
+        let flag = shell::store_flag(Some(&path));
         let path = path.display();
         return Err(Fault::unreadable(format!(
-            "no store at {path}; `epitome compress --store {path}` makes one"
+            "no store at {path}; `epitome compress{flag}` makes one"
         )));
     }
     let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
@@ -126,17 +124,8 @@ impl Args {
     /// The original in another store of this user's, where an id is asked for as prompts say it and
     /// no store is named.
     fn elsewhere(&self, config: &Config) -> Option<Blob> {
-        let id = self.id.as_deref().or(self.query.as_deref())?;
-        if self.store.is_some() || id.len() < SHORT || !id.bytes().all(|it| it.is_ascii_hexdigit())
-        {
-            return None;
-        }
-        let profile = config.chosen().ok()?;
-        stores::known(config).iter().find_map(|path| {
-            let store = Arc::new(Sqlite::open_existing(path).ok()?);
-            let keeper = Keeper::of(store.clone(), profile.clone(), self.owner(config));
-            keeper.original(&*store, id, |_| {}).ok()
-        })
+        let id = self.id.as_deref().or(self.query.as_deref()).filter(|_| self.store.is_none())?;
+        stores::elsewhere(config, &self.owner(config), id)
     }
 }
 

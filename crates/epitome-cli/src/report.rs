@@ -11,8 +11,8 @@ use epitome::Report;
 use epitome::types::Breakdown;
 
 use crate::bar::Bar;
-use crate::lost::quoted;
 use crate::plan;
+use crate::shell::quoted;
 use crate::text::{clipped, counted, grouped, plain};
 
 /// So many operations are shown; the JSON report has them all.

@@ -8,10 +8,14 @@
 //! where the list cannot be read or written. Called by the verbs that make prompts, and by `recall`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use epitome::{Config, Sqlite};
+use epitome::{Blob, Config, Keeper, ScopeOwner, Sqlite};
 
 use crate::{fault, files};
+
+/// So many digits of an id stand in prompts.
+const SHORT: usize = 8;
 
 /// The list, in the user's data folder: one path a line, the newest first.
 const LIST: &str = "stores";
@@ -69,6 +73,19 @@ pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
     let known = list(config).map(|list| read(&list)).unwrap_or_default();
     let usual = config.usual_store().map(Path::to_owned);
     usual.into_iter().chain(known).filter(|store| store.is_file()).collect()
+}
+
+/// The original with an id, as prompts say it, in another store of this user's.
+pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option<Blob> {
+    if id.len() < SHORT || !id.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return None;
+    }
+    let profile = config.chosen().ok()?;
+    known(config).iter().find_map(|path| {
+        let store = Arc::new(Sqlite::open_existing(path).ok()?);
+        let keeper = Keeper::of(store.clone(), profile.clone(), owner.clone());
+        keeper.original(&*store, id, |_| {}).ok()
+    })
 }
 
 fn list(config: &Config) -> Option<PathBuf> {

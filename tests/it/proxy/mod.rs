@@ -1,5 +1,6 @@
 //! The proxy before a scripted provider that refuses what real ones refuse.
 
+mod addresses;
 mod agent;
 mod back;
 mod edits;

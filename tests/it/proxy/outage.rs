@@ -19,9 +19,9 @@ const ROUNDS: u64 = 11;
 /// What the log says of an outage.
 const SAID: &str = "nothing of this is kept over a restart";
 
-fn serving(args: &[&str]) -> Serving {
-    let limit = LIMIT.to_string();
-    Serving::start(Script::agent(ROUNDS, calls()), &[&["--limit", &limit], args].concat())
+fn serving(store: &'static str) -> Serving {
+    let script = Script::agent(ROUNDS, calls());
+    Serving::on_store(script, &["--limit", &LIMIT.to_string()], Some(store))
 }
 
 fn agent(api: Api) -> Agent {
@@ -93,7 +93,7 @@ fn hold(serving: &Serving, most: Option<u64>) {
 #[test]
 fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
     for api in [Api::Anthropic, Api::Chat] {
-        let mut serving = serving(&[]);
+        let mut serving = serving("s.db");
         let mut one = agent(api);
         rounds(&mut one, &serving, 3);
         assert!(check_addresses(&serving, &serving.prompts(), "s.db") > 0);
@@ -134,7 +134,7 @@ fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
 #[test]
 fn a_store_that_is_damaged_meanwhile_stops_no_compression() {
     for api in [Api::Anthropic, Api::Ollama] {
-        let serving = serving(&[]);
+        let serving = serving("s.db");
         let mut one = agent(api);
         rounds(&mut one, &serving, 5);
         // In place: the proxy has these very files open. It reads again what is not as it left it.
@@ -160,7 +160,7 @@ fn a_store_that_is_damaged_meanwhile_stops_no_compression() {
 #[test]
 fn a_store_with_damaged_pages_stops_no_compression() {
     let api = Api::Chat;
-    let mut serving = serving(&[]);
+    let mut serving = serving("s.db");
     let mut one = agent(api);
     rounds(&mut one, &serving, 6);
     serving.stop();
@@ -197,7 +197,7 @@ fn forbidden(serving: &mut Serving) {
 #[test]
 fn a_store_that_is_read_only_is_named_at_start_and_stops_no_compression() {
     for api in [Api::Anthropic, Api::Responses] {
-        let mut serving = serving(&["--store", "locked/s.db"]);
+        let mut serving = serving("locked/s.db");
         let mut one = agent(api);
         rounds(&mut one, &serving, 5);
         let ids = named(&serving.prompts());
@@ -223,7 +223,7 @@ fn a_store_that_is_read_only_is_named_at_start_and_stops_no_compression() {
 /// Whatever is started on such a store says so in a line, and what to do.
 #[test]
 fn every_verb_that_lives_on_a_store_names_one_that_is_read_only() {
-    let mut serving = serving(&["--store", "locked/s.db"]);
+    let mut serving = serving("locked/s.db");
     rounds(&mut agent(Api::Chat), &serving, 1);
     forbidden(&mut serving);
     std::fs::create_dir(serving.place.path("home")).unwrap();

@@ -22,6 +22,8 @@ pub(crate) struct Serving {
     pub(crate) place: Place,
     pub(crate) upstream: Upstream,
     args: Vec<String>,
+    /// The store that is named, if one is.
+    store: Option<&'static str>,
     /// Whether the proxy runs as a user to whom files may be forbidden; nothing is to root.
     pub(crate) is_guest: bool,
     /// The flags for an upstream that lead to the provider unless they are among the arguments.
@@ -40,21 +42,32 @@ struct Proxy {
 impl Serving {
     /// Starts both; `args` go to `epitome serve`.
     pub(crate) fn start(script: Script, args: &[&str]) -> Self {
+        Self::on_store(script, args, Some("s.db"))
+    }
+
+    /// The same on another store, or without one that is named.
+    pub(crate) fn on_store(script: Script, args: &[&str], store: Option<&'static str>) -> Self {
         let upstream = Upstream::start(script).unwrap();
         let args = args.iter().map(ToString::to_string).collect();
-        Self::of(upstream, args, &UPSTREAMS)
+        Self::of(upstream, args, &UPSTREAMS, store)
     }
 
     /// Starts a proxy that is told of no upstream but in `args`.
     pub(crate) fn start_as_told(args: &[&str]) -> Self {
         let upstream = Upstream::start(Script::default()).unwrap();
         let args = args.iter().map(ToString::to_string).collect();
-        Self::of(upstream, args, &[])
+        Self::of(upstream, args, &[], Some("s.db"))
     }
 
-    fn of(upstream: Upstream, args: Vec<String>, usual: &'static [&'static str]) -> Self {
+    fn of(
+        upstream: Upstream,
+        args: Vec<String>,
+        usual: &'static [&'static str],
+        store: Option<&'static str>,
+    ) -> Self {
         let place = Place::new();
-        let mut serving = Self { place, upstream, args, usual, is_guest: false, proxy: None };
+        let mut serving =
+            Self { place, upstream, args, store, usual, is_guest: false, proxy: None };
         serving.go_on();
         serving
     }
@@ -74,8 +87,8 @@ impl Serving {
     fn started(&self) -> Proxy {
         let url = self.upstream.url();
         let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
-        if !self.args.iter().any(|arg| arg == "--store") {
-            args.extend(["--store", "s.db"]);
+        if let Some(store) = self.store {
+            args.extend(["--store", store]);
         }
         for flag in self.usual {
             if !self.args.iter().any(|arg| arg == *flag) {

@@ -22,7 +22,7 @@ use crate::fault::Fault;
 use crate::journal::{owner_of, store_path};
 use crate::tape::Tape;
 use crate::text::counted;
-use crate::{files, settings, stores};
+use crate::{files, settings, shell, stores};
 
 /// The largest system prompt that is read, in bytes.
 const MOST: u64 = 1 << 20;
@@ -75,7 +75,7 @@ impl Chat {
         if terminal {
             view.aside("/help lists commands; Ctrl-C ends an answer, Ctrl-D the conversation");
         }
-        let flag = args.store.as_ref().map(|path| format!(" --store {}", path.display()));
+        let flag = shell::store_flag(args.store.as_deref());
         Ok(Self {
             talk,
             levers,
@@ -84,7 +84,7 @@ impl Chat {
             view: Mutex::new(view),
             prompt: None,
             advised: None,
-            flag: flag.unwrap_or_default(),
+            flag,
         })
     }
 }

@@ -9,6 +9,7 @@ use epitome::{Config, Sources};
 use crate::fault::Fault;
 use crate::flags::{SummarizerFlags, WindowFlags};
 use crate::settings::{self, ProfileFlags};
+use crate::shell;
 
 /// Where requests go, and how they are compressed.
 #[derive(clap::Args)]
@@ -101,6 +102,6 @@ impl ProxyFlags {
 
     /// What has to be added to another command so that it means the same store.
     pub(crate) fn flag(&self) -> String {
-        self.store.as_ref().map(|path| format!(" --store {}", path.display())).unwrap_or_default()
+        shell::store_flag(self.store.as_deref())
     }
 }

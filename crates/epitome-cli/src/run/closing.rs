@@ -6,12 +6,13 @@ use std::io::Write;
 
 use epitome_proxy::{Figures, OwnCost, Snapshot};
 
+use crate::shell::quoted;
 use crate::text::{counted, grouped};
 
 /// Says it on standard error. Nobody is left to tell when that fails.
 pub(super) fn say(figures: &Snapshot, flag: &str) {
     let compressed = figures.conversations.iter().find(|one| one.figures.epochs > 0);
-    let undo = compressed.map(|one| format!("epitome session undo{flag} {}", one.name));
+    let undo = compressed.map(|one| format!("epitome session undo{flag} {}", quoted(&one.name)));
     drop(writeln!(anstream::stderr(), "epitome: {}", line(figures, undo.as_deref())));
 }
 

@@ -11,6 +11,7 @@ use crate::fault::{self, Fault};
 use crate::files;
 use crate::flags::{self, FormatFlag};
 use crate::journal::JournalFlags;
+use crate::shell::quoted;
 use crate::text::{counted, grouped};
 
 /// Records a conversation from a file: a client's recording or a request to a provider
@@ -58,7 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let recorded = journal.keeper.session(Some(&imported.session)).map_err(Fault::of)?;
     if recorded.trashed {
         let (flag, session) = (journal.flag(), &imported.session);
-        let remedy = format!("`epitome session restore{flag} {session}` takes it out of it");
+        let remedy =
+            format!("`epitome session restore{flag} {}` takes it out of it", quoted(session));
         let line = format!("session {session} is in the trash; {remedy}");
         if imported.new == 0 {
             return Err(Fault::usage(line));

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::offloaded::WorkspaceFlag;
 use crate::fault::Fault;
 use crate::journal::JournalFlags;
+use crate::shell::quoted;
 use crate::text::counted;
 
 /// Puts a session into the trash; with --forever deletes it, or all that is in the trash
@@ -60,9 +61,10 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
             trashed.map_err(|error| Fault::of_store(&error))?;
             let done = Done { session: Some(name), trashed: Some(true), sessions: 0, messages: 0 };
             args.journal.print(&done, || {
+                let word = quoted(name);
                 format!(
-                    "session {name} is in the trash; `epitome session restore{flag} {name}` takes \
-                     it out, `epitome session delete --forever{flag} {name}` deletes it for good"
+                    "session {name} is in the trash; `epitome session restore{flag} {word}` takes \
+                     it out, `epitome session delete --forever{flag} {word}` deletes it for good"
                 )
             })
         }

@@ -21,7 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use epitome_kernel::{Store, StoreError};
+use epitome_kernel::{Blob, Store, StoreError};
 use epitome_store::Archive;
 use epitome_types::{Act, Acted, By, Entry, EntryKey, Mark, SessionInfo, Snapshot};
 use epitome_workspace::augments::Folders;
@@ -51,7 +51,11 @@ pub struct Levers {
     by: By,
     augments: Folders,
     clock: Clock,
+    elsewhere: Option<Elsewhere>,
 }
+
+/// Finds an original by its id where the journal does not know it.
+type Elsewhere = Box<dyn Fn(&str) -> Option<Blob> + Send + Sync>;
 
 impl Levers {
     /// The levers over the sessions that somebody has with a profile, pulled by `by`: a tenant by
@@ -62,13 +66,22 @@ impl Levers {
     {
         let keeper = Keeper::of(journal.clone(), profile, owner.into());
         let (augments, clock) = (Folders::default(), Arc::new(system_time));
-        Self { keeper, store: journal, by, augments, clock }
+        Self { keeper, store: journal, by, augments, clock, elsewhere: None }
     }
 
     /// The same with the augments of these folders.
     #[must_use]
     pub fn with_augments(self, augments: Folders) -> Self {
         Self { augments, ..self }
+    }
+
+    /// The same where an id that the journal does not know is looked for elsewhere, too.
+    #[must_use]
+    pub fn with_elsewhere(
+        self,
+        find: impl Fn(&str) -> Option<Blob> + Send + Sync + 'static,
+    ) -> Self {
+        Self { elsewhere: Some(Box::new(find)), ..self }
     }
 
     /// The same with another clock.

@@ -63,11 +63,16 @@ impl Levers {
         };
         let recalled = match wanted {
             Wanted::Original(id, lines) => {
-                let blob = self.keeper.original(&*self.store, id, catch_up)?;
-                return Ok(original(&blob, lines, most, &counter));
+                let found = self.keeper.original(&*self.store, id, catch_up);
+                let found = found.or_else(|error| self.found_elsewhere(id).ok_or(error));
+                return Ok(original(&found?, lines, most, &counter));
             }
             Wanted::Query(query) => {
-                self.keeper.recall(&*self.store, query, most, &counter, catch_up)?
+                let found = self.keeper.recall(&*self.store, query, most, &counter, catch_up)?;
+                match &found {
+                    Recalled::Original(_) => found,
+                    _ => self.found_elsewhere(query).map_or(found, Recalled::Original),
+                }
             }
         };
         Ok(match recalled {
@@ -85,6 +90,13 @@ impl Levers {
                 Excerpts { found: Vec::new(), more: Some(nothing_on(&missed)) }
             }
         })
+    }
+}
+
+impl Levers {
+    /// The original with an id where the journal does not know it.
+    fn found_elsewhere(&self, id: &str) -> Option<Blob> {
+        self.elsewhere.as_ref().and_then(|find| find(id.trim()))
     }
 }
 

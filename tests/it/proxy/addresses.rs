@@ -1,0 +1,97 @@
+//! Whatever is named works as it is printed: each command in a prompt, in `diff` and in `status`, run
+//! by a shell in the same folder behind a restart, whatever profile and store it was made under.
+
+use std::process::{Command, Stdio};
+
+use epitome_upstream::Script;
+use serde_json::json;
+
+use super::agent::{Agent, Api, calls};
+use super::serving::Serving;
+use crate::mcp::{call, hello};
+use crate::program::{Place, Ran, path};
+
+/// The commands that a prompt names, each as it stands there; it names no store, since that may change.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, named) in text.match_indices("epitome recall ") {
+        let rest = text[at + named.len()..].chars();
+        let id: String = rest.take_while(char::is_ascii_hexdigit).collect();
+        if id.len() >= 8 {
+            found.push(format!("{named}{id}"));
+        }
+    }
+    found
+}
+
+/// The commands that the words of a verb name: what stands behind the first words of a line, or in
+/// quotes.
+fn printed(text: &str) -> Vec<String> {
+    let begins = |part: &&str| part.starts_with("epitome recall ");
+    let quoted = text.split('`').filter(begins).map(str::to_owned);
+    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("back"));
+    lines.map(|line| line.trim().to_owned()).chain(quoted).collect()
+}
+
+/// Runs a command as somebody does who copies it.
+fn in_shell(place: &Place, line: &str) -> Ran {
+    let mut command = Command::new("/bin/sh");
+    let program = path().parent().unwrap().display().to_string();
+    command.args(["-c", line]).current_dir(place.path("")).env_clear();
+    command.env("HOME", place.path("")).env("PATH", format!("{program}:/usr/bin:/bin"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ran::of(command, b"")
+}
+
+#[track_caller]
+fn check(profile: &'static str, store: Option<&'static str>) {
+    let script = Script::agent(11, calls());
+    let args = ["--limit", "16000", "--profile", profile];
+    let mut serving = Serving::on_store(script, &args, store);
+    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
+    agent.work(&serving);
+    serving.stop();
+    serving.go_on();
+    let context = format!("{profile}, {store:?}");
+    let mut named = Vec::new();
+    for prompt in serving.prompts() {
+        named.extend(commands(&prompt.body.to_string()));
+    }
+    let flags: Vec<&str> = store.into_iter().flat_map(|store| ["--store", store]).collect();
+    for verb in [&["diff"][..], &["status"], &["status", "--session", "client-one"]] {
+        let ran = serving.place.run([verb, &flags].concat());
+        assert_eq!(ran.code, 0, "{context}: {verb:?}: {}", ran.err);
+        named.extend(printed(ran.text()));
+    }
+    named.sort();
+    named.dedup();
+    assert!(!named.is_empty(), "{context}: nothing is named");
+    for line in &named {
+        let ran = in_shell(&serving.place, line);
+        assert_eq!(ran.code, 0, "{context}: {line}: {}", ran.err);
+        assert!(ran.text().len() > 20, "{context}: {line}: {}", ran.text());
+    }
+    // The tools of an agent find the same ids, from whatever store they are.
+    let id = named.last().and_then(|line| line.rsplit(' ').next()).unwrap();
+    let asked = [hello(1), call(2, "recall", &json!({"id": id}))].map(|it| format!("{it}\n"));
+    let answered = serving.place.feed(["mcp"], asked.concat().as_bytes());
+    let found = answered
+        .text()
+        .lines()
+        .any(|line| line.contains("\\\"text\\\"") || line.contains("\"text\""));
+    let is_error = answered.text().contains("\"isError\":true");
+    assert!(found && !is_error, "{context}: {}{}", answered.text(), answered.err);
+}
+
+#[test]
+fn what_is_named_brings_the_original_back_as_printed() {
+    let profiles = ["default", "ollm", "staged", "watermark", "early", "tiered"];
+    std::thread::scope(|scope| {
+        for profile in profiles {
+            scope.spawn(move || {
+                check(profile, None);
+                check(profile, Some("my stores/the first.db"));
+            });
+        }
+    });
+}
