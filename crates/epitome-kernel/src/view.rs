@@ -87,11 +87,10 @@ impl View<'_> {
         }
     }
 
-    /// Takes the reasoning out of all that stands from a place on: it is void there
-    /// ([`crate::Lineage::void_from`]).
-    pub fn unthink_from(&mut self, place: usize) {
-        let ids = self.thread.entries().iter().skip(place).map(|entry| entry.id);
-        ids.collect::<Vec<_>>().into_iter().for_each(|id| self.unthink(id));
+    /// Takes the reasoning out of all that stands in these places: it is void there
+    /// ([`crate::Lineage::void`]).
+    pub fn unthink_in(&mut self, places: std::ops::Range<usize>) {
+        places.for_each(|place| self.unthink(EntryId(place as u32)));
     }
 
     /// Whether an entry of the thread is still there.

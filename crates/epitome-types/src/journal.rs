@@ -240,6 +240,14 @@ pub struct Recorded {
     pub epoch: Epoch,
     /// Whether it was taken back.
     pub undone: bool,
+    /// What the session had come to then, where that is known.
+    pub undone_at: Option<Chain>,
+}
+
+impl From<Epoch> for Recorded {
+    fn from(epoch: Epoch) -> Self {
+        Self { epoch, undone: false, undone_at: None }
+    }
 }
 
 #[cfg(test)]

@@ -109,6 +109,12 @@ impl Serving {
         self.go_on();
     }
 
+    /// The same with these arguments alone.
+    pub(crate) fn go_on_as(&mut self, args: &[&str]) {
+        self.args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        self.go_on();
+    }
+
     /// Kills the proxy, as a crash would.
     pub(crate) fn kill(&mut self) {
         let mut proxy = self.proxy.take().unwrap();

@@ -159,13 +159,19 @@ fn reasoning_leaves_with_a_compression_that_is_taken_back() {
     let undo = ["session", "undo", "--store", "s.db"];
     let ran = serving.place.run(undo);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    serving.go_on();
-    for _ in 0..4 {
+    // There is room for all of it now.
+    serving.go_on_as(&["--limit", "90000"]);
+    agent.round(&serving);
+    let void = thoughts(Api::Anthropic, &serving.last());
+    for _ in 0..3 {
         agent.round(&serving);
     }
     for prompt in serving.prompts() {
         assert_eq!(prompt.dropped, Vec::<String>::new(), "{}", prompt.body);
     }
+    // What is thought after that stays.
+    assert_eq!(serving.compressions(), 0, "one more came between");
+    assert_eq!(thoughts(Api::Anthropic, &serving.last()).len(), void.len() + 3);
 }
 
 #[test]

@@ -5,11 +5,12 @@
 //! that reaches furthest does; taking it back leaves the one before.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use epitome_types::hook::Standing;
 use epitome_types::{
     BoundReply, Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, MustKeep, Op,
-    PartId, Plan, Recorded,
+    PartId, Plan, Recorded, Role,
 };
 
 use crate::apply::reapply;
@@ -82,19 +83,30 @@ impl Lineage {
         })
     }
 
-    /// From which place on reasoning is void: an epoch that took reasoning out was taken back, and
-    /// what was thought while it stood is bound to a prompt that is sent no more (hazard 39).
-    pub fn void_from(
+    /// Where reasoning is void: an epoch that took reasoning out was taken back, and what was thought
+    /// while it stood is bound to a prompt that is sent no more (hazard 39). A run that ends with the
+    /// history goes on with the next answer, if that is still one of then.
+    pub fn void(
         &self,
+        thread: &Thread,
         keys: &[EntryKey],
         in_force: Option<&InForce<'_, '_>>,
-    ) -> Option<usize> {
-        let end = |(epoch, start): (&Epoch, usize)| start + epoch.covered.len as usize;
-        let reach = in_force.map_or(0, |it| end((it.epoch, it.start)));
+    ) -> Vec<Range<usize>> {
+        let end = |epoch: &Epoch, start: usize| start + epoch.covered.len as usize;
+        let reach = in_force.map_or(0, |it| end(it.epoch, it.start));
         let unbinds =
             |epoch: &Epoch| epoch.plan.ops.iter().any(|op| matches!(op, Op::Unbind { .. }));
-        let undone = self.matching(keys, true).into_iter().filter(|(epoch, _)| unbinds(epoch));
-        undone.map(end).filter(|end| *end > reach).min()
+        let mut runs = Runs { keys, chains: Vec::new() };
+        let undone = self.recorded.iter().filter(|one| one.undone && unbinds(&one.epoch));
+        let void = undone.filter_map(|Recorded { epoch, undone_at, .. }| {
+            let from = end(epoch, runs.find(&epoch.covered)?);
+            let until = undone_at.and_then(|at| place_of(keys, at)).unwrap_or(keys.len());
+            // What had been answered by then comes with the next request.
+            let reply = thread.entries().iter().skip(until);
+            let reply = reply.take_while(|entry| entry.role == Role::Assistant).count();
+            (from > reach).then_some(from..until + reply)
+        });
+        void.filter(|void| !void.is_empty() || void.end == keys.len()).collect()
     }
 
     /// The epoch that reaches furthest into a history with these keys and touches none of the
@@ -262,6 +274,19 @@ pub fn epoch_of(
         config: String::new(),
         at: String::new(),
     })
+}
+
+/// How many entries of a history lead to a place in it.
+fn place_of(keys: &[EntryKey], at: Chain) -> Option<usize> {
+    let mut chain = Chain::default();
+    if chain == at {
+        return Some(0);
+    }
+    let found = keys.iter().position(|key| {
+        chain = chain.then(*key);
+        chain == at
+    });
+    found.map(|place| place + 1)
 }
 
 /// What a checkpoint of the same entries says in an epoch.

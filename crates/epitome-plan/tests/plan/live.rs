@@ -30,7 +30,7 @@ fn compressed(lineage: &mut Lineage, entries: &[Entry], share: f64) -> bool {
     let epoch = epoch_of(&done.plan, &keys, None, in_force.as_ref(), number, Cause::Hard);
     let Some(mut epoch) = epoch else { return false };
     epoch.id = epoch.hash();
-    lineage.extend([Recorded { epoch, undone: false }]);
+    lineage.extend([Recorded::from(epoch)]);
     true
 }
 

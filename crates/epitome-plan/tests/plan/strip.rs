@@ -234,7 +234,7 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
         epoch_of(&plan, &keys(&entries), None, None, 1, Cause::Manual).expect("an epoch");
     epoch.id = epoch.hash();
     assert_eq!(epoch.covered.len, 5, "from the first call to the search");
-    let lineage = Lineage::new(vec![Recorded { epoch, undone: false }]);
+    let lineage = Lineage::new(vec![Recorded::from(epoch)]);
     let mut longer = chat().system("another day").entries();
     longer.extend(entries.iter().skip(1).cloned());
     longer.extend(chat().assistant("and more").entries());

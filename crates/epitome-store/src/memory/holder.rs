@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Mark};
 use epitome_kernel::{Clue, Holder, StoreError};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{SessionId, Shelf};
 use crate::marks::Way;
@@ -83,10 +83,10 @@ impl Shelf {
         let acts = session.acts.iter().filter(|(place, _)| had(place)).cloned().collect();
         let marks: Vec<_> = session.marks.iter().filter(|(place, _)| had(place)).copied().collect();
         let (memos, rent) = (session.memos.clone(), session.rent);
-        let mut undone = FxHashSet::default();
-        for (_, mark) in &marks {
+        let mut undone = FxHashMap::default();
+        for (place, mark) in &marks {
             match mark {
-                Mark::Undo(epoch) => drop(undone.insert(*epoch)),
+                Mark::Undo(epoch) => drop(undone.insert(*epoch, *place)),
                 Mark::Redo(epoch) => drop(undone.remove(epoch)),
                 Mark::Pin(_) | Mark::Unpin(_) => {}
             }
@@ -97,7 +97,8 @@ impl Shelf {
         shared.extend(made.iter().flat_map(|made| content::of_epoch(&made.recorded.epoch)));
         for mut made in made {
             made.session = heir;
-            made.recorded.undone = undone.contains(&made.recorded.epoch.id);
+            made.recorded.undone_at = undone.get(&made.recorded.epoch.id).copied();
+            made.recorded.undone = made.recorded.undone_at.is_some();
             self.epochs.push(made);
         }
         let addresses =

@@ -117,7 +117,7 @@ impl Journal for Memory {
                 return Ok(Commit::Behind);
             }
             if shelf.epoch(session, epoch.id).is_none() {
-                let recorded = Recorded { epoch: epoch.clone(), undone: false };
+                let recorded = Recorded::from(epoch.clone());
                 let place = shelf.place(session);
                 shelf.epochs.push(Made { session, place, recorded });
             }
@@ -281,9 +281,11 @@ impl Shelf {
 
     /// Takes an epoch of a session back, or does it again.
     fn turn(&mut self, session: SessionId, id: EpochId, undone: bool) -> Result<(), StoreError> {
+        let place = self.place(session);
         match self.epoch(session, id) {
             Some(recorded) if recorded.undone != undone => {
                 recorded.undone = undone;
+                recorded.undone_at = undone.then_some(place);
                 Ok(())
             }
             found => Err(marks::nothing(id, found.is_some(), undone)),

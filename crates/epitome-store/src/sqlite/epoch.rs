@@ -77,7 +77,10 @@ pub(crate) fn texts(plan: &mut Plan) -> impl Iterator<Item = &mut String> {
 
 /// Selects the columns that [`recorded`] reads.
 pub(crate) const COLUMNS: &str = "SELECT id, scope, epoch, parent, first, length, chain, plan, \
-    cause, number, came, sent, confidence, profile, config, at, undone, must_keep, place";
+    cause, number, came, sent, confidence, profile, config, at, undone, must_keep, place, \
+    CASE WHEN undone THEN (SELECT mark.place FROM mark WHERE mark.scope = epoch.scope \
+    AND mark.kind = 'undo' AND mark.session = epoch.session AND mark.target = epoch.epoch \
+    ORDER BY mark.id DESC LIMIT 1) END";
 
 /// An epoch, without the texts of its plan: they are addresses still.
 pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
@@ -106,7 +109,8 @@ pub(crate) fn bare(row: &Row<'_>) -> Result<Recorded, Fail> {
         config: row.get(14)?,
         at: row.get(15)?,
     };
-    Ok(Recorded { epoch, undone: row.get(16)? })
+    let undone_at = row.get::<_, Option<_>>(19)?.map(Chain);
+    Ok(Recorded { epoch, undone: row.get(16)?, undone_at })
 }
 
 /// An epoch as it was recorded.

@@ -143,7 +143,7 @@ pub(crate) fn epochs(
     let mut rows = statement.query([scope])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((row.get(0)?, row.get(19)?, epoch::recorded(connection, row)?.epoch));
+        found.push((row.get(0)?, row.get(20)?, epoch::recorded(connection, row)?.epoch));
     }
     Ok(found)
 }

@@ -391,7 +391,7 @@ impl<'a> Check<'a> {
         let sql = format!("{}, session FROM epoch WHERE scope = ?1", epoch::COLUMNS);
         self.rows(&sql, scope, |check, row| {
             let row_id: i64 = row.get(0)?;
-            let Recorded { epoch, undone } = match epoch::recorded(check.connection, row) {
+            let Recorded { epoch, undone, .. } = match epoch::recorded(check.connection, row) {
                 Ok(recorded) => recorded,
                 Err(Fail::Port(error)) => {
                     check.lost(error.to_string());
@@ -402,7 +402,7 @@ impl<'a> Check<'a> {
             if epoch.hash() != epoch.id {
                 check.lost(format!("the epoch {} is not what its id says", epoch.id));
             }
-            let own = marked.get(&(epoch.id.0, Some(row.get(19)?)));
+            let own = marked.get(&(epoch.id.0, Some(row.get(20)?)));
             let said = own.or_else(|| marked.get(&(epoch.id.0, None)));
             let said = said.copied().unwrap_or_default();
             if said == undone {

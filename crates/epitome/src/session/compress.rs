@@ -392,7 +392,12 @@ impl Session {
                 Commit::Behind => {
                     let pinned = state.pinned(0);
                     state.reread(journal, scope)?;
-                    let now = Whole::of(&state.lineage, ground.tail, &ground.incoming.keys);
+                    let now = self.read_whole(
+                        ground.source,
+                        &state.lineage,
+                        ground.tail,
+                        &ground.incoming.keys,
+                    )?;
                     if now.standing().epoch != whole.standing().epoch || state.pinned(0) != pinned {
                         return Ok(false);
                     }
@@ -427,7 +432,7 @@ impl Session {
         if !returning.is_empty() && recalled::says(&epoch.plan, returning) {
             state.doing.push((Act::Returned, By::Policy(epoch.profile.clone())));
         }
-        Arc::make_mut(&mut state.lineage).extend([Recorded { epoch, undone: false }]);
+        Arc::make_mut(&mut state.lineage).extend([Recorded::from(epoch)]);
         Ok(true)
     }
 }

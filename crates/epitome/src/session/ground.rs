@@ -55,14 +55,24 @@ pub(crate) struct Whole<'l, 't> {
 }
 
 impl<'l, 't> Whole<'l, 't> {
-    pub(crate) fn of(lineage: &'l Lineage, tail: &'t Tail<'_>, keys: &[EntryKey]) -> Self {
+    /// `unbinds` says whether the model of the request binds what it thought.
+    pub(crate) fn of(
+        lineage: &'l Lineage,
+        tail: &'t Tail<'_>,
+        keys: &[EntryKey],
+        unbinds: bool,
+    ) -> Self {
         let mut in_force = lineage.in_force(&tail.thread, keys);
         let mut plain = identity(&tail.thread);
-        let void = lineage.void_from(keys, in_force.as_ref());
-        if let Some(from) = void {
-            in_force.as_mut().map_or(&mut plain, |it| &mut it.view).unthink_from(from);
+        let void = match unbinds {
+            true => lineage.void(&tail.thread, keys, in_force.as_ref()),
+            false => Vec::new(),
+        };
+        let voids = void.iter().any(|void| void.end == keys.len());
+        for places in void {
+            in_force.as_mut().map_or(&mut plain, |it| &mut it.view).unthink_in(places);
         }
-        Self { lineage, in_force, plain, voids: void.is_some() }
+        Self { lineage, in_force, plain, voids }
     }
 
     /// The history as it is sent.

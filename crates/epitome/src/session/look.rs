@@ -31,7 +31,8 @@ impl Session {
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let tail = &reading.tail(source, &state, gauge)?;
         let live = &self.live(source, window, tail)?;
-        let (whole, tally, standing) = self.survey(tail, &state.lineage, &reading, &state);
+        let (whole, tally, standing) =
+            self.survey(source, tail, &state.lineage, &reading, &state)?;
         let Reading { incoming, schemas, .. } = &reading;
         let name = &*incoming.session;
         let (schemas, at, cold, typed) = (*schemas, "", false, None);

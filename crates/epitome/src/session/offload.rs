@@ -230,7 +230,7 @@ impl Session {
             None => whole.in_force.as_ref().map(|in_force| in_force.plan().ops),
             Some(epoch) => {
                 let mut lineage = whole.lineage.clone();
-                lineage.extend([Recorded { epoch: epoch.clone(), undone: false }]);
+                lineage.extend([Recorded::from(epoch.clone())]);
                 let in_force = lineage.in_force(thread, &ground.incoming.keys);
                 in_force.map(|in_force| in_force.plan().ops)
             }

@@ -119,8 +119,8 @@ impl Session {
         let (fresh, smaller, full, committed);
         fresh = reading.tail(source, &state, gauge)?;
         let live = self.live(source, self.told.window, &fresh)?;
-        let survey = |tail, state: &State| self.survey(tail, &lineage, &reading, state);
-        let (mut whole, tally, standing) = survey(&fresh, &state);
+        let survey = |tail, state: &State| self.survey(source, tail, &lineage, &reading, state);
+        let (mut whole, tally, standing) = survey(&fresh, &state)?;
         let (name, at, schemas) = (&*name, &*at, *schemas);
         let (live, tail) = (&live, &fresh);
         let typed = reading.known.as_ref().and_then(|(tally, _)| tally.typed);
@@ -146,7 +146,7 @@ impl Session {
         if !arrival.rewrites.is_empty() {
             state.arrive(&arrival.rewrites);
             smaller = reading.tail(source, &state, gauge)?;
-            let found = survey(&smaller, &state);
+            let found = survey(&smaller, &state)?;
             (whole, ground.tally, ground.standing) = found;
             ground.tail = &smaller;
         }
@@ -175,7 +175,7 @@ impl Session {
         if (due.is_some() || drafts) && whole.is_none() {
             let entries = source.document()?.entries();
             full = Tail::of(entries, Before::default(), &state, gauge, schemas);
-            whole = Some(Whole::of(&lineage, &full, &incoming.keys));
+            whole = Some(self.read_whole(source, &lineage, &full, &incoming.keys)?);
             ground.tail = &full;
         }
         // What was said is recorded whatever becomes of it, one that cannot fit too (SPEC 2.6).
@@ -216,7 +216,7 @@ impl Session {
                 return Ok(None);
             }
             committed = Arc::clone(&state.lineage);
-            let after = Whole::of(&committed, ground.tail, &incoming.keys);
+            let after = self.read_whole(source, &committed, ground.tail, &incoming.keys)?;
             ground.tally = Tally::of(ground.tail, Some(after.view()), &state, &self.redaction);
             ground.standing = after.standing();
             if let Some(made) = state.drafted.take() {
@@ -317,23 +317,36 @@ impl Session {
     /// those of what went before.
     pub(super) fn survey<'l, 't>(
         &self,
+        source: &Source<'_>,
         tail: &'t Tail<'_>,
         lineage: &'l Lineage,
         reading: &Reading,
         state: &State,
-    ) -> (Option<Whole<'l, 't>>, Tally, Standing) {
-        match reading.known.clone() {
+    ) -> Result<(Option<Whole<'l, 't>>, Tally, Standing), Error> {
+        Ok(match reading.known.clone() {
             Some((tally, standing)) => {
                 let end = Tally::of(tail, None, state, &self.redaction);
                 (None, tally.then(end), standing)
             }
             None => {
-                let whole = Whole::of(lineage, tail, &state.keys);
+                let whole = self.read_whole(source, lineage, tail, &state.keys)?;
                 let tally = Tally::of(tail, Some(whole.view()), state, &self.redaction);
                 let standing = whole.standing();
                 (Some(whole), tally, standing)
             }
-        }
+        })
+    }
+
+    /// All of a request, as the records have it sent.
+    pub(super) fn read_whole<'l, 't>(
+        &self,
+        source: &Source<'_>,
+        lineage: &'l Lineage,
+        tail: &'t Tail<'_>,
+        keys: &[EntryKey],
+    ) -> Result<Whole<'l, 't>, Error> {
+        let unbinds = self.settings.profile.unbinds(source.document()?);
+        Ok(Whole::of(lineage, tail, keys, unbinds))
     }
 
     /// What is known of a request as it is sent.

@@ -52,8 +52,8 @@ impl Session {
         events: &mut Events,
     ) -> Result<Option<Proposal>, Error> {
         let mut lineage = Lineage::clone(&state.lineage);
-        lineage.extend([Recorded { epoch: proposal.epoch.clone(), undone: false }]);
-        let after = Whole::of(&lineage, ground.tail, &ground.incoming.keys);
+        lineage.extend([Recorded::from(proposal.epoch.clone())]);
+        let after = self.read_whole(ground.source, &lineage, ground.tail, &ground.incoming.keys)?;
         match self.written(ground, &after, "", state) {
             Err(Error::Invalid(found)) => {
                 let remedy = "the conversation goes on as it was";
