@@ -250,8 +250,8 @@ impl<'e> Changes<'e> {
             if !lost || thinks || change.removed {
                 continue;
             }
-            change.anonymous = seats::may_be_anonymous(document.text(), site);
-            change.removed = !change.anonymous;
+            change.removed = seats::needs_its_id(document.text(), site);
+            change.anonymous = !change.removed;
             if change.removed {
                 gone.extend(entry.parts.iter().filter_map(|part| match &part.body {
                     Body::Call(call) => Some(&*call.id),

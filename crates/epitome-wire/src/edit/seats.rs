@@ -130,15 +130,16 @@ pub(super) fn by_user(text: &str, site: &Site, patches: &mut Vec<Patch>) {
     list(text, &site.members, items, patches);
 }
 
-/// Whether the provider takes an item without an id.
-pub(super) fn may_be_anonymous(text: &str, site: &Site) -> bool {
+/// Whether an item has an id without which the provider does not take it.
+pub(super) fn needs_its_id(text: &str, site: &Site) -> bool {
     let Span { start, end } = site.members.span;
     let item = text.get(start..end).and_then(|item| json::parse(item).ok());
     let Some(item) = item.as_ref().and_then(|item| item.as_object()) else { return false };
-    match item.text("type") {
+    let may_be_anonymous = match item.text("type") {
         None => item.text("role").is_some(),
         Some(kind) => matches!(&*kind, "message" | "function_call" | "custom_tool_call"),
-    }
+    };
+    item.text("id").is_some() && !may_be_anonymous
 }
 
 /// The patches that take an item's id.
