@@ -61,8 +61,8 @@ fn files(place: &Place) -> Vec<String> {
 /// A proxy that offloaded a result and compressed once, and the name of its session.
 fn served() -> (Serving, String) {
     let serving = Serving::start(Script::default(), &ARGS);
-    serving.post("/v1/messages", &history(1));
-    serving.post("/v1/messages", &history(8));
+    serving.post_one("/v1/messages", &history(1));
+    serving.post_one("/v1/messages", &history(8));
     let all =
         serving.place.run(["session", "list", "--store", "s.db", "--profile", "tiered", "--json"]);
     let name = all.json()[0]["name"].as_str().unwrap().to_owned();

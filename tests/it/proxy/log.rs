@@ -72,7 +72,7 @@ fn each_action_has_its_block_in_the_session_log() {
     };
     let mut written = String::new();
     for questions in 1..=5 {
-        serving.post("/v1/chat/completions", &talk(questions));
+        serving.post_one("/v1/chat/completions", &talk(questions));
         // What was written is never touched again.
         assert!(log().starts_with(&written), "{}", log());
         written = log();

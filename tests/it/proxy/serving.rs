@@ -162,6 +162,16 @@ impl Serving {
         answer
     }
 
+    /// The same for the conversation that a client calls `one`: what it sends proves nothing where it
+    /// does not say back what the upstream answered.
+    #[track_caller]
+    pub(crate) fn post_one(&self, path: &str, body: &Value) -> Answer {
+        let ask = Ask::post(path, body.to_string()).header("x-epitome-session", "one");
+        let answer = self.send(ask);
+        assert_eq!(answer.status, 200, "{}\nit said: {}", answer.text(), self.said());
+        answer
+    }
+
     /// The prompts that reached the upstream; none of them may have been refused.
     #[track_caller]
     pub(crate) fn prompts(&self) -> Vec<Record> {

@@ -125,7 +125,6 @@ fn a_compression_holds_at_most_four_times_its_input() {
     for (name, shape) in [("huge", huge as fn(usize) -> _), ("many", many), ("tools", tools)] {
         let [small, large] = SIZES.map(|bytes| held(shape, bytes));
         let (more, bytes) = (large[0].saturating_sub(small[0]), large[1] - small[1]);
-        println!("{name}: {} of {} bytes, {more} for {bytes} more", large[0], large[1]);
         assert!(more <= TIMES * bytes, "{name}: {more} bytes for {bytes} more");
         assert!(large[0] <= TIMES * large[1] + CONSTANT, "{name}: {} bytes", large[0]);
     }
