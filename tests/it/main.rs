@@ -26,6 +26,8 @@ mod early;
 #[cfg(test)]
 mod formats;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod goal;
 #[cfg(test)]
 mod heard;

@@ -3,7 +3,7 @@
 //! Invariant: the first opinion wins; what is said of goals is joined, and events reach every policy.
 //! One that fails is noted and passed over, so that the next one answers, the built-in one at last
 //! (SPEC 2.9). For one job each is asked at most once, and whoever only passes on what those behind
-//! it say changes nothing (SPEC 2.18).
+//! it say changes nothing (SPEC 2.18). What is given away is within its bounds (SPEC 2.17).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_types::hook::{Export, Found, Noted};
 
+use crate::gate::{self, Bounded, Exceeded};
 use crate::policy::{Answer, Halt, Job, Opinion, Policy, PolicyError, Tracer};
 use crate::round::{ChainRound, GivenOpinion, KnownJob};
 
@@ -29,6 +30,8 @@ struct Notes {
     errors: Vec<PolicyError>,
     /// The files that are wanted of events, each with its policy.
     exports: Vec<(String, Export)>,
+    /// What was asked for beyond its bound.
+    bounded: Vec<Bounded>,
     /// Who answered each hook last.
     winners: BTreeMap<&'static str, String>,
 }
@@ -93,6 +96,35 @@ impl Chain {
         std::mem::take(&mut self.notes().exports)
     }
 
+    /// Takes note of what a policy asked for beyond its bound beside the hooks' answers.
+    pub fn bounded(&self, bounded: Bounded) {
+        self.notes().bounded.push(bounded);
+    }
+
+    /// What policies asked for beyond its bound since this was last called.
+    pub fn take_bounded(&self) -> Vec<Bounded> {
+        std::mem::take(&mut self.notes().bounded)
+    }
+
+    /// Holds what is given away within its bounds.
+    fn bound(&self, job: &Job<'_>, given: GivenOpinion) -> Opinion<Answer> {
+        let mut answer = match given.opinion {
+            Ok(Some(answer)) => answer,
+            other => return other,
+        };
+        let exceeded = gate::bound(job, &mut answer);
+        let policy = given.by.unwrap_or_default();
+        let bounded = exceeded.into_iter().map(|Exceeded { what, asked, given }| Bounded {
+            policy: policy.clone(),
+            hook: job.hook(),
+            what,
+            asked,
+            given,
+        });
+        self.notes().bounded.extend(bounded);
+        Ok(Some(answer))
+    }
+
     fn won(&self, hook: &'static str, policy: &str) {
         self.notes().winners.insert(hook, policy.to_owned());
     }
@@ -152,12 +184,11 @@ impl Rest<'_> {
         let fresh = ChainRound::default();
         let round = self.round.unwrap_or(&fresh);
         let Some(known) = &self.under else {
-            let GivenOpinion { opinion, by } =
-                self.hear(self.from, KnownJob { job: *job, at: round.open(job) }, round);
-            if let Some(by) = &by {
+            let given = self.hear(self.from, KnownJob { job: *job, at: round.open(job) }, round);
+            if let Some(by) = &given.by {
                 self.chain.won(job.hook(), by);
             }
-            return opinion;
+            return self.chain.bound(job, given);
         };
         let at = round.find(job, known);
         if at == known.at {

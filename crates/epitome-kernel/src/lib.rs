@@ -6,6 +6,7 @@
 mod apply;
 mod chain;
 mod check;
+mod gate;
 pub mod goals;
 mod journal;
 mod live;
@@ -23,6 +24,7 @@ pub use apply::{apply, identity};
 pub use chain::{Chain, Rest};
 pub use check::{Fault, PlanError, check};
 pub use epitome_types as types;
+pub use gate::{Bounded, kept_most};
 pub use journal::{
     AnswerClue, Answered, Batch, Beginning, Clue, Commit, Epochs, Holder, Journal, Met, News,
     Onward, Said, Turn,

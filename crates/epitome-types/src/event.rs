@@ -146,6 +146,20 @@ pub enum Happened {
         /// What went wrong, where, and what was expected.
         cause: String,
     },
+    /// A policy or a plugin asked for more than it may, and got the bound (SPEC 2.17). It is told
+    /// once.
+    AnswerBounded {
+        /// The policy.
+        policy: String,
+        /// The hook.
+        hook: String,
+        /// The part of its answer.
+        what: String,
+        /// What it asked for, in tokens.
+        asked: u64,
+        /// What it got, in tokens.
+        given: u64,
+    },
     /// A model that a policy asked did not answer, and the next one was asked.
     ModelPassedOver {
         /// The policy.

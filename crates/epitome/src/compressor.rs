@@ -150,6 +150,8 @@ impl Compressor {
                 account.warnings.extend(failures.iter().filter_map(worth_telling));
                 let errors = decided.council.chain.take_errors();
                 account.warnings.extend(errors.iter().map(ToString::to_string));
+                let bounded = decided.council.chain.take_bounded();
+                account.warnings.extend(bounded.iter().map(ToString::to_string));
                 match planned {
                     Planned::Made(mut compressed) => {
                         let budget = decided.most();

@@ -83,12 +83,22 @@ pub(crate) enum Planned<'t> {
     Passed,
 }
 
+/// A message that a policy pins.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedPin {
+    pub(crate) entry: EntryId,
+    /// Its size.
+    pub(crate) tokens: u64,
+    pub(crate) policy: String,
+    pub(crate) hook: &'static str,
+}
+
 /// What else came up.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) happened: Vec<Happened>,
     /// What a policy pinned, and which.
-    pub(crate) pins: Vec<(EntryId, String)>,
+    pub(crate) pins: Vec<WantedPin>,
     /// The files that a policy wants written, in order.
     pub(crate) exports: Vec<Export>,
     /// Whether a policy recommends a fresh session, and what that starts from.
@@ -152,7 +162,12 @@ impl<'t> Planning<'_, 't> {
                 Order::Pin(one) => {
                     let known = one.entries.iter().filter_map(|place| place.entry());
                     let known = known.filter(|id| self.thread.entry(*id).is_some());
-                    told.pins.extend(known.map(|id| (id, policy.clone())));
+                    told.pins.extend(known.map(|entry| WantedPin {
+                        entry,
+                        tokens: self.columns.tokens.get(entry.index()).copied().unwrap_or(0),
+                        policy: policy.clone(),
+                        hook: PLAN,
+                    }));
                 }
                 Order::Warn(one) => told.happened.push(Happened::PolicyWarning {
                     policy: policy.clone(),

@@ -137,6 +137,11 @@ pub(super) fn of(event: &Event) -> (AnsiColor, String) {
             (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
         }
         Happened::PolicyError { cause } => (AnsiColor::Red, on_one_line(cause)),
+        Happened::AnswerBounded { policy, hook, what, asked, given } => {
+            let [asked, given] = [grouped(*asked), grouped(*given)];
+            let told = format!("{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens");
+            (AnsiColor::Yellow, told)
+        }
         Happened::ModelPassedOver { policy, ask, cause, next, .. } => {
             let cause = on_one_line(cause);
             (AnsiColor::Yellow, format!("{policy} asks `{ask}`: {cause}; `{next}` is asked"))

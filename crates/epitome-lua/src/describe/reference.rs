@@ -20,6 +20,11 @@ places of messages count from 1. A `?` marks what may be `nil`.
 
 Any hook may answer `{ ask = { id, system, user, max_tokens } }`: a model is asked, where the
 profile allows it, and the hook is called again with `job.replies[id]`.
+
+Every answer is bounded before anything is done about it: no size exceeds the limit of the prompt, at
+least half of which is left for the prompt whatever is reserved, and what policies pin, or have brought
+back at once, stays within a quarter of it. A policy that asks for more gets the bound, and the event
+`answer-bounded` says so once.
 ";
 
 /// An example of a hook: the table that a policy returns.

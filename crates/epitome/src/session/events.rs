@@ -101,6 +101,7 @@ fn log(event: &Event) {
         Happened::CompressionError { .. }
             | Happened::PolicyError { .. }
             | Happened::PluginError { .. }
+            | Happened::AnswerBounded { .. }
             | Happened::ModelPassedOver { .. }
             | Happened::PolicyWarning { .. }
             | Happened::DriftDetected { .. }

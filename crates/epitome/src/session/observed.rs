@@ -9,6 +9,8 @@ use epitome_types::{
     Act, Body, By, Call, Entry, EntryId, EntryKey, Goals, Happened, Mark, Speaker,
 };
 
+use epitome_kernel::{Asked, Bounded, kept_most};
+
 use super::Session;
 use super::acts::Doing;
 use super::compress::Brief;
@@ -20,6 +22,7 @@ use crate::Error;
 use crate::background::{Background, Question};
 use crate::council::{ASKS, TWICE};
 use crate::facts::speaker;
+use crate::planning::WantedPin;
 
 impl Session {
     /// Shows the policies what is new, and records what they pin.
@@ -30,7 +33,6 @@ impl Session {
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
-        let [_, size] = ground.size();
         let looked_at = self.look_again(ground, brief, state, events).await?;
         let new = ground.tail.from(ground.incoming.sent);
         let mut typed = ground.typed_before(ground.incoming.sent)?;
@@ -46,15 +48,36 @@ impl Session {
         for summary in std::mem::take(&mut state.written) {
             self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
         }
-        for (id, policy) in std::mem::take(&mut state.to_pin) {
-            let key = ground.incoming.keys[id.index()];
-            if !state.pins.contains(&key) {
-                self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
-                state.reread(&*self.journal, &self.scope)?;
-                // What is pinned stays in another way than it was written.
-                state.memory = None;
-                events.add([size; 2], Happened::Pinned { entry: id.to_string(), policy });
+        self.pin_wanted(ground, brief, state, events)
+    }
+
+    /// Pins what policies want pinned, as far as it is within the share of the limit that they may
+    /// pin.
+    fn pin_wanted(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Result<(), Error> {
+        let [_, size] = ground.size();
+        let mut room = kept_most(ground.live.limit).saturating_sub(ground.tally.pinned());
+        for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.to_pin) {
+            let key = ground.incoming.keys[entry.index()];
+            if state.pins.contains(&key) {
+                continue;
             }
+            let Some(left) = room.checked_sub(tokens) else {
+                let (what, asked, given) = ("pin", tokens, 0);
+                brief.council.chain.bounded(Bounded { policy, hook, what, asked, given });
+                continue;
+            };
+            room = left;
+            self.journal.mark(&self.scope, ground.name, &Mark::Pin(key), ground.at)?;
+            state.reread(&*self.journal, &self.scope)?;
+            // What is pinned stays in another way than it was written.
+            state.memory = None;
+            events.add([size; 2], Happened::Pinned { entry: entry.to_string(), policy });
         }
         Ok(())
     }
@@ -83,7 +106,8 @@ impl Session {
             }
             let of = (question.key, question.asked);
             let seen = self.seen_at_once(of, &question.job(), brief, state);
-            self.take_up(seen, EntryId(place as u32), ground, brief, state, events)?;
+            let shown = (EntryId(place as u32), question.job().entry.tokens);
+            self.take_up(seen, shown, ground, brief, state, events)?;
         }
         let open = state.acts.as_ref().map(|acts| acts.open.clone()).unwrap_or_default();
         for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
@@ -126,7 +150,7 @@ impl Session {
             false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
             true => self.seen_at_once((ground.incoming.keys[place.index()], 0), &job, brief, state),
         };
-        self.take_up(seen, place, ground, brief, state, events)
+        self.take_up(seen, (place, job.entry.tokens), ground, brief, state, events)
     }
 
     /// Keeps for a new process about which messages models are asked from now on, and about which of
@@ -178,7 +202,7 @@ impl Session {
     fn take_up(
         &self,
         seen: Option<Observe>,
-        place: EntryId,
+        (entry, tokens): (EntryId, u64),
         ground: &Ground<'_, '_>,
         brief: &Brief,
         state: &mut State,
@@ -191,7 +215,8 @@ impl Session {
         let policy = brief.council.chain.winner("observe").unwrap_or_default();
         state.reports |= report == Some(true);
         if pin == Some(true) {
-            state.to_pin.push((place, policy.clone()));
+            let (policy, hook) = (policy.clone(), ObserveJob::HOOK);
+            state.to_pin.push(WantedPin { entry, tokens, policy, hook });
         }
         if let Some(text) = warn {
             let policy = policy.clone();

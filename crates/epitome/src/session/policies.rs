@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
-use epitome_kernel::{Counter, PolicyError, StoreError};
+use epitome_kernel::{Bounded, Counter, PolicyError, StoreError};
 use epitome_types::Happened;
 use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
 
@@ -137,6 +137,11 @@ impl Session {
                 events.add([size; 2], failure);
             }
         }
+        for bounded in brief.council.chain.take_bounded() {
+            if self.said.insert(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what)) {
+                events.add([size; 2], held_back(bounded));
+            }
+        }
         if let Some(known) = &mut state.chain {
             let noted = known.chain.memos();
             if noted != known.recorded {
@@ -146,6 +151,13 @@ impl Session {
         }
         Ok(status)
     }
+}
+
+/// A policy asked for more than it may.
+fn held_back(bounded: Bounded) -> Happened {
+    let Bounded { policy, hook, what, asked, given } = bounded;
+    let (hook, what) = (hook.to_owned(), what.to_owned());
+    Happened::AnswerBounded { policy, hook, what, asked, given }
 }
 
 /// A policy failed, which may be a plugin.

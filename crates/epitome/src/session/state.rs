@@ -19,6 +19,7 @@ use super::identity::Belonging;
 use super::memory::Memory;
 use super::system::Made;
 use crate::background::{Answered, Question};
+use crate::planning::WantedPin;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ pub(crate) struct State {
     /// The policies, with what they noted, once they were asked.
     pub(crate) chain: Option<Chained>,
     /// What policies pinned in this request, and which.
-    pub(crate) to_pin: Vec<(EntryId, String)>,
+    pub(crate) to_pin: Vec<WantedPin>,
     /// What a model wrote of the summaries of this request.
     pub(crate) written: Vec<String>,
     /// What was done beside what was said, once it was read.

@@ -33,8 +33,10 @@ pub(crate) struct Tally {
 /// Tokens of the exchanges that cannot shrink, each counted once, by what keeps it so.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pins {
-    /// System prompts, and what was pinned by hand.
+    /// System prompts, and what stands for compacted messages.
     fixed: u64,
+    /// What was pinned by hand.
+    by_hand: u64,
     /// Calls without a result, and whether there are any.
     pending: u64,
     open: bool,
@@ -112,8 +114,13 @@ impl Tally {
 
     /// What cannot shrink, in tokens, with those of the tools.
     pub(crate) fn floor(&self, tools: u64) -> u64 {
-        let Pins { fixed, pending, latest, .. } = &self.pins;
-        tools + fixed + pending + latest.iter().map(|one| one.tokens).sum::<u64>()
+        let Pins { fixed, by_hand, pending, latest, .. } = &self.pins;
+        tools + fixed + by_hand + pending + latest.iter().map(|one| one.tokens).sum::<u64>()
+    }
+
+    /// What was pinned by hand, in tokens.
+    pub(crate) fn pinned(&self) -> u64 {
+        self.pins.by_hand
     }
 
     /// Whether something waits for what comes next.
@@ -137,8 +144,11 @@ impl Pins {
             let mut tokens = entries.iter().map(&size).sum::<u64>();
             // One that is kept for more than one reason counts once, for the reason that lasts.
             let mut count = || std::mem::take(&mut tokens);
-            if has(Pin::System) || has(Pin::ByHand) || has(Pin::Compacted) {
+            if has(Pin::System) || has(Pin::Compacted) {
                 pins.fixed += count();
+            }
+            if has(Pin::ByHand) {
+                pins.by_hand += count();
             }
             if has(Pin::Pending) {
                 pins.pending += count();
@@ -171,8 +181,14 @@ impl Pins {
             end.latest.into_iter().map(|one| Latest { newest: one.newest && !said, ..one });
         let latest = self.latest.into_iter().chain(latest).filter_map(Latest::stays).collect();
         self.stated.extend(end.stated);
-        let (fixed, pending) = (self.fixed + end.fixed, self.pending + end.pending);
-        Self { fixed, pending, open: self.open || end.open, latest, stated: self.stated }
+        Self {
+            fixed: self.fixed + end.fixed,
+            by_hand: self.by_hand + end.by_hand,
+            pending: self.pending + end.pending,
+            open: self.open || end.open,
+            latest,
+            stated: self.stated,
+        }
     }
 }
 

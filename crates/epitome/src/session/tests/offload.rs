@@ -98,6 +98,9 @@ fn text(message: &str) -> String {
     message["content"].as_str().unwrap_or_default().to_owned()
 }
 
+/// What opens a checkpoint of `default` where no way back is named.
+const BARE_LABEL: &str = "[Earlier conversation, shortened]";
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -113,11 +116,14 @@ proptest! {
             let files = read(folder.path(), &prompt);
             let sent: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
             let sent: Vec<_> = sent["messages"].as_array().unwrap().iter().collect();
+            // A client that was never seen to use a tool could open nothing: no file is named.
+            let is_bare = String::from_utf8_lossy(&prompt.bytes).contains(BARE_LABEL);
             let texts = messages[..end].iter().map(|message| text(message));
             for text in texts.filter(|text| !text.is_empty()) {
                 let is_in = |sent: &str| sent.contains(&text);
                 let is_sent = sent.iter().any(|one| one["content"].as_str().is_some_and(is_in));
-                prop_assert!(is_sent || files.iter().any(|file| file.contains(&text)), "{text}");
+                let is_named = files.iter().any(|file| file.contains(&text));
+                prop_assert!(is_sent || is_named || is_bare, "{text}");
             }
             last = Some((end, prompt));
         }

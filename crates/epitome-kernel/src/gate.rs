@@ -1,0 +1,265 @@
+//! The gate: what a chain answers is bounded before anybody acts on it (SPEC 2.17).
+//!
+//! Invariant: no size that a policy asks for exceeds the limit of the prompt, no bound of the prompt
+//! lies below what the system prompt and the tools take, and what a policy pins or brings back stays
+//! within a share of the limit. Whoever asks for more gets the bound, which is told. Every answer
+//! passes here, once, as `chain` gives it away; the match over all hooks leaves none out.
+
+use std::fmt;
+
+use epitome_types::hook::{
+    Arrive, Budgets, Common, Due, Observe, Order, Orders, PlanJob, Prompt, Seconded, Trigger,
+    Verify,
+};
+
+use crate::policy::{Answer, Job};
+
+/// The share of the limit that must be left for the prompt, whatever is kept free for the answer:
+/// one part in so many.
+const LEFT_FOR_PROMPT: u64 = 2;
+
+/// The share of the limit that policies may pin, and may have brought back at once: one part in so
+/// many.
+const KEPT: u64 = 4;
+
+/// A policy asked for more than it may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounded {
+    /// The policy.
+    pub policy: String,
+    /// The hook.
+    pub hook: &'static str,
+    /// The part of its answer.
+    pub what: &'static str,
+    /// What it asked for, in tokens.
+    pub asked: u64,
+    /// What it got, in tokens.
+    pub given: u64,
+}
+
+impl fmt::Display for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, hook, what, asked, given } = self;
+        write!(f, "{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens")
+    }
+}
+
+/// The most that policies may pin of a prompt, in tokens, and may have brought back at once. A limit
+/// of 0 is not known.
+pub fn kept_most(limit: u64) -> u64 {
+    match limit {
+        0 => u64::MAX,
+        limit => limit / KEPT,
+    }
+}
+
+/// A part of an answer that exceeded its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exceeded {
+    pub(crate) what: &'static str,
+    pub(crate) asked: u64,
+    pub(crate) given: u64,
+}
+
+/// Holds an answer to its job within its bounds, and gives the parts that were not.
+pub(crate) fn bound(job: &Job<'_>, answer: &mut Answer) -> Vec<Exceeded> {
+    let common = job.common();
+    let mut gate = Gate { exceeded: Vec::new() };
+    match common.model.limit {
+        // Nothing can be said of a window that nobody knows.
+        0 => {}
+        limit => gate.pass(limit, job, answer),
+    }
+    gate.exceeded
+}
+
+struct Gate {
+    exceeded: Vec<Exceeded>,
+}
+
+impl Gate {
+    fn pass(&mut self, limit: u64, job: &Job<'_>, answer: &mut Answer) {
+        match answer {
+            Answer::Budgets(budgets) => self.budgets(limit, job.common(), budgets),
+            Answer::Arrive(Arrive { most, .. }) => self.most("most", most, limit),
+            Answer::Observe(Observe { most, .. }) => self.most("most", most, kept_most(limit)),
+            Answer::Trigger(Trigger::Compress(Due { target, .. })) => {
+                self.most("target", target, limit);
+            }
+            Answer::Plan(orders) => {
+                let most = match job {
+                    Job::Plan(PlanJob { most, .. }) => *most,
+                    _ => limit,
+                };
+                self.orders(most.min(limit), orders);
+            }
+            Answer::Age(ageings) => {
+                ageings.iter_mut().for_each(|one| self.at_most("target", &mut one.target, limit));
+            }
+            Answer::Prompt(Prompt { max_tokens, .. }) => {
+                self.most("max_tokens", max_tokens, limit);
+            }
+            Answer::Verify(Verify::Second(Seconded { confidence, .. })) => share(confidence),
+            // These name no size, and what they write is measured before it is sent.
+            Answer::Trigger(Trigger::Wait(_) | Trigger::Pass(_))
+            | Answer::Verify(Verify::Plain(_) | Verify::Reject(_))
+            | Answer::Goals(_)
+            | Answer::Render(_)
+            | Answer::Status(_)
+            | Answer::Event(_) => {}
+        }
+    }
+
+    fn budgets(&mut self, limit: u64, common: &Common, budgets: &mut Budgets) {
+        let floor = (common.tokens.system + common.tokens.tools).min(limit);
+        self.within("warn", &mut budgets.warn, 0, limit);
+        self.within("ahead", &mut budgets.ahead, 0, limit);
+        self.within("soft", &mut budgets.soft, floor, limit);
+        self.within("hard", &mut budgets.hard, floor, limit);
+        // An aim below the floor is passed over for one that can be met.
+        self.most("target", &mut budgets.target, limit);
+        self.most("reserve", &mut budgets.reserve, limit - limit.div_ceil(LEFT_FOR_PROMPT));
+        self.most("checkpoints", &mut budgets.checkpoints, limit);
+        self.most("keep_recent", &mut budgets.keep_recent, limit);
+        self.most("system", &mut budgets.system, limit);
+    }
+
+    fn orders(&mut self, most: u64, orders: &mut Orders) {
+        for order in &mut orders.ops {
+            match order {
+                Order::Fit(fit) => {
+                    self.most("fit.most", &mut fit.most, most);
+                    share(&mut fit.keep_recent_share);
+                }
+                Order::Summarize(one) => self.at_most("summarize.target", &mut one.target, most),
+                Order::Age(one) => self.at_most("age.target", &mut one.target, most),
+                Order::Merge(one) => self.at_most("merge.target", &mut one.target, most),
+                Order::FoldUser(one) => self.at_most("fold_user.target", &mut one.target, most),
+                Order::Replace(one) => self.most("replace.target", &mut one.target, most),
+                Order::Rollover(one) => self.at_most("rollover.target", &mut one.target, most),
+                // What they put into the prompt is counted with it, and pins with what is pinned.
+                Order::Insert(_)
+                | Order::Pin(_)
+                | Order::Drop(_)
+                | Order::Strip(_)
+                | Order::Warn(_)
+                | Order::Export(_)
+                | Order::Handover(_) => {}
+            }
+        }
+    }
+
+    fn most(&mut self, what: &'static str, size: &mut Option<u64>, most: u64) {
+        self.within(what, size, 0, most);
+    }
+
+    fn within(&mut self, what: &'static str, size: &mut Option<u64>, least: u64, most: u64) {
+        if let Some(size) = size {
+            self.at_most(what, size, most);
+            // Who asks for less than there is gets what there is: no news for anybody.
+            *size = (*size).max(least);
+        }
+    }
+
+    fn at_most(&mut self, what: &'static str, size: &mut u64, most: u64) {
+        let (asked, given) = (*size, (*size).min(most));
+        *size = given;
+        if asked > given {
+            self.exceeded.push(Exceeded { what, asked, given });
+        }
+    }
+}
+
+/// Holds a share between 0 and 1; what is no number is no opinion.
+fn share(share: &mut Option<f64>) {
+    *share = share.filter(|share| !share.is_nan()).map(|share| share.clamp(0.0, 1.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_types::hook::{BudgetsJob, Fit, Found, FoundKind, ModelFacts, Rollover, Tokens};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn job(limit: u64, system: u64) -> BudgetsJob {
+        let model = ModelFacts { limit, ..ModelFacts::default() };
+        let tokens = Tokens { system, ..Tokens::default() };
+        BudgetsJob { common: Common { model, tokens, ..Common::default() } }
+    }
+
+    /// What is left of an answer, and what was told: the part, what it asked for, what it got.
+    #[track_caller]
+    fn check(limit: u64, mut answer: Answer, expected: Answer, told: &[(&str, u64, u64)]) {
+        let exceeded = bound(&Job::Budgets(&job(limit, 40)), &mut answer);
+        assert_eq!(answer, expected);
+        let exceeded = exceeded.iter().map(|one| (one.what, one.asked, one.given));
+        assert_eq!(exceeded.collect::<Vec<_>>(), told);
+    }
+
+    #[test]
+    fn bounds_of_the_prompt_lie_between_what_is_there_and_the_limit() {
+        let budgets = |soft, hard, reserve| {
+            Answer::Budgets(Budgets {
+                soft: Some(soft),
+                hard: Some(hard),
+                reserve: Some(reserve),
+                ..Budgets::default()
+            })
+        };
+        check(100, budgets(60, 90, 10), budgets(60, 90, 10), &[]);
+        check(100, budgets(0, 39, 50), budgets(40, 40, 50), &[]);
+        check(
+            100,
+            budgets(101, u64::MAX, 51),
+            budgets(100, 100, 50),
+            &[("soft", 101, 100), ("hard", u64::MAX, 100), ("reserve", 51, 50)],
+        );
+        // The system prompt alone exceeds it.
+        check(30, budgets(7, 90, 0), budgets(30, 30, 0), &[("hard", 90, 30)]);
+        check(0, budgets(7, 90, 1), budgets(7, 90, 1), &[]);
+    }
+
+    #[test]
+    fn a_plan_names_no_size_above_the_limit() {
+        let plan = |most, share, target| {
+            let fit = Fit { most: Some(most), keep_recent_share: share, ..Fit::default() };
+            let ops = vec![Order::Fit(fit), Order::Rollover(Rollover { target })];
+            Answer::Plan(Orders { ops, ..Orders::default() })
+        };
+        check(100, plan(99, Some(0.3), 9), plan(99, Some(0.3), 9), &[]);
+        check(
+            100,
+            plan(101, Some(7.0), 1_000),
+            plan(100, Some(1.0), 100),
+            &[("fit.most", 101, 100), ("rollover.target", 1_000, 100)],
+        );
+        check(100, plan(99, Some(f64::NAN), 9), plan(99, None, 9), &[]);
+    }
+
+    #[test]
+    fn what_is_brought_back_is_a_share_and_findings_pass() {
+        let observe = |most| Answer::Observe(Observe { most: Some(most), ..Observe::default() });
+        check(100, observe(25), observe(25), &[]);
+        check(100, observe(26), observe(25), &[("most", 26, 25)]);
+        let (text, state) = ("x".repeat(1_000), None);
+        let found = Answer::Goals(vec![Found { kind: FoundKind::Goal, text, state }]);
+        check(100, found.clone(), found, &[]);
+    }
+
+    proptest! {
+        /// What is bounded once is within its bounds.
+        #[test]
+        fn an_answer_is_bounded_once(limit in 0u64..1_000, system in 0u64..2_000, of in any::<[Option<u64>; 6]>()) {
+            let [soft, hard, target, reserve, warn, checkpoints] = of;
+            let budgets =
+                Budgets { soft, hard, target, reserve, warn, checkpoints, ..Budgets::default() };
+            let (job, mut answer) = (job(limit, system), Answer::Budgets(budgets));
+            let told = bound(&Job::Budgets(&job), &mut answer);
+            prop_assert!(told.iter().all(|one| one.asked > one.given));
+            let once = answer.clone();
+            prop_assert_eq!(bound(&Job::Budgets(&job), &mut answer), []);
+            prop_assert_eq!(answer, once);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Policies that ask for more than they may: they get the bound, which is told once, and the
+//! conversation goes on within its window (SPEC 2.17).
+
+use serde_json::Value;
+
+use crate::conversation::bare;
+use crate::playing::played;
+use crate::policy::done;
+use crate::program::Place;
+
+const LIMIT: u64 = 4_000;
+
+/// A conversation far beyond the window, played under a policy with these hooks.
+#[track_caller]
+fn play(hooks: &str) -> (Vec<Value>, Value) {
+    let place = Place::new();
+    place.write("talk.json", bare(40).to_string());
+    done(&place, "policy new greedy --from default -q");
+    place.write(
+        ".epitome/policies/greedy/policy.lua",
+        format!("--- @api 1\nreturn {{\n{hooks}\n}}\n"),
+    );
+    done(&place, "policy check greedy -q");
+    let ran = place.run([
+        "replay",
+        "talk.json",
+        "--profile",
+        "greedy",
+        "--limit",
+        &LIMIT.to_string(),
+        "--json",
+        "-q",
+    ]);
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{hooks}");
+    played(&ran)
+}
+
+/// Every prompt is within the window, and what was held back is told, each once.
+#[track_caller]
+fn is_held(hooks: &str, told: &[&str]) {
+    let (turns, summary) = play(hooks);
+    assert_eq!((&summary["oversized"], &summary["refused"]), (&0.into(), &Value::Array(vec![])));
+    let above = turns.iter().find(|turn| turn["tokens_sent"].as_u64() > Some(LIMIT));
+    assert_eq!(above, None, "{hooks}");
+    let events = turns.iter().flat_map(|turn| turn["events"].as_array().into_iter().flatten());
+    let bounded = events.filter(|event| event["event"] == "answer-bounded");
+    let bounded = bounded.map(|event| {
+        assert!(event["given"].as_u64() < event["asked"].as_u64(), "{event}");
+        let [policy, hook, what] = ["policy", "hook", "what"].map(|key| event[key].as_str());
+        assert_eq!(policy, Some("greedy"), "{event}");
+        format!("{}.{}", hook.unwrap_or_default(), what.unwrap_or_default())
+    });
+    assert_eq!(bounded.collect::<Vec<_>>(), told, "{hooks}");
+}
+
+#[test]
+fn a_plan_comes_to_no_more_than_the_window() {
+    is_held(
+        r#"plan = function(job) return { ops = { { op = "fit", most = 1e15 } } } end,"#,
+        &["plan.fit.most"],
+    );
+}
+
+#[test]
+fn bounds_of_nothing_and_of_everything_are_held() {
+    is_held("budgets = function() return { warn = 0, soft = 0, hard = 0, target = 0 } end,", &[]);
+    is_held(
+        "budgets = function() return { soft = 1e15, hard = 1e15, reserve = 1e15 } end,",
+        &["budgets.soft", "budgets.hard", "budgets.reserve"],
+    );
+}
+
+#[test]
+fn whoever_pins_everything_pins_a_share() {
+    is_held("observe = function() return { pin = true } end,", &["observe.pin"]);
+    let all = "local all = {} for i = 1, job.entries.count do all[i] = i end";
+    let plan = format!(
+        r#"plan = function(job)
+  {all}
+  return {{ ops = {{ {{ op = "pin", entries = all }}, {{ op = "fit" }} }} }}
+end,"#
+    );
+    is_held(&plan, &["plan.pin"]);
+}
+
+#[test]
+fn what_is_brought_back_is_a_share() {
+    is_held(
+        r#"observe = function(job)
+  return { recall = "stage timeout", most = 1e12 }
+end,"#,
+        &["observe.most"],
+    );
+}
