@@ -338,7 +338,7 @@
 
 --- A compression that would be due, and is not made.
 ---@class Passed
----@field skip "not_needed"|"nothing_to_compress"|"not_smaller"|"stalled"|"disabled" Why not; the host is told.
+---@field skip "not_needed"|"nothing_to_compress"|"not_smaller"|"stalled"|"not_worth"|"disabled" Why not; the host is told.
 
 --- Something that made the prompt smaller.
 ---@class Past

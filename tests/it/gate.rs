@@ -10,11 +10,11 @@ use crate::program::Place;
 
 const LIMIT: u64 = 4_000;
 
-/// A conversation far beyond the window, played under a policy with these hooks.
+/// A conversation of so many turns, played under a policy with these hooks in a window.
 #[track_caller]
-fn play(hooks: &str) -> (Vec<Value>, Value) {
+fn play(hooks: &str, turns: usize, limit: u64) -> (Vec<Value>, Value) {
     let place = Place::new();
-    place.write("talk.json", bare(40).to_string());
+    place.write("talk.json", bare(turns).to_string());
     done(&place, "policy new greedy --from default -q");
     place.write(
         ".epitome/policies/greedy/policy.lua",
@@ -27,7 +27,7 @@ fn play(hooks: &str) -> (Vec<Value>, Value) {
         "--profile",
         "greedy",
         "--limit",
-        &LIMIT.to_string(),
+        &limit.to_string(),
         "--json",
         "-q",
     ]);
@@ -38,7 +38,7 @@ fn play(hooks: &str) -> (Vec<Value>, Value) {
 /// Every prompt is within the window, and what was held back is told, each once.
 #[track_caller]
 fn is_held(hooks: &str, told: &[&str]) {
-    let (turns, summary) = play(hooks);
+    let (turns, summary) = play(hooks, 40, LIMIT);
     assert_eq!((&summary["oversized"], &summary["refused"]), (&0.into(), &Value::Array(vec![])));
     let above = turns.iter().find(|turn| turn["tokens_sent"].as_u64() > Some(LIMIT));
     assert_eq!(above, None, "{hooks}");
@@ -91,4 +91,26 @@ fn what_is_brought_back_is_a_share() {
 end,"#,
         &["observe.most"],
     );
+}
+
+/// A policy that compresses a conversation which would fit without it costs no more than a twentieth
+/// above what no compression costs, over a hundred requests.
+#[track_caller]
+fn costs_little_more(hooks: &str) {
+    let (turns, summary) = play(hooks, 49, 100_000);
+    assert_eq!((turns.len(), &summary["oversized"]), (99, &0.into()), "{hooks}");
+    let cost = |name: &str| summary[name].as_f64().unwrap();
+    let [with, without] = ["cache_cost", "cache_cost_uncompressed"].map(cost);
+    assert!(with <= without * 1.05, "{hooks}: {with} to {without}");
+}
+
+#[test]
+fn a_compression_that_nothing_forces_pays_for_itself() {
+    let plan = r#"plan = function() return { ops = { { op = "fit", most = 1 } } } end,"#;
+    let trigger = |level: &str| {
+        format!(r#"trigger = function() return {{ level = "{level}", target = 4000 }} end,"#)
+    };
+    costs_little_more(&trigger("hard"));
+    costs_little_more(&format!("{}\n{plan}", trigger("asked")));
+    costs_little_more("budgets = function() return { warn = 0, soft = 0, target = 0 } end,");
 }

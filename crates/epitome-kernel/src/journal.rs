@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use epitome_types::{
-    Acted, Chain, ContentId, EntryKey, Epoch, Mark, Recorded, Rewrite, Role, Usage,
+    Acted, Chain, ContentId, EntryKey, Epoch, Mark, MeterReading, Recorded, Rewrite, Role, Usage,
 };
 
 use crate::port::{Departure, StoreError};
@@ -121,8 +121,8 @@ pub struct Turn {
     pub tokens: [u64; 2],
     /// The limit it is held to, in tokens.
     pub limit: u64,
-    /// What not compressing has cost since the last epoch, in the units of the cache rule.
-    pub rent: f64,
+    /// What the session's trigger goes by from here on.
+    pub meter: MeterReading,
 }
 
 /// What came back for a request. It is no message of the history yet: it becomes one when the
@@ -334,12 +334,13 @@ pub trait Journal: Send + Sync {
     /// cannot be written.
     fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError>;
 
-    /// What not compressing has cost since the last epoch, as the newest request of a session said.
+    /// What a session's trigger goes by, as its newest request said; a new meter's reading where
+    /// nothing is recorded.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn rent(&self, scope: &str, session: &str) -> Result<f64, StoreError>;
+    fn meter(&self, scope: &str, session: &str) -> Result<MeterReading, StoreError>;
 
     /// What policies noted of a session, as JSON by the policy's name; empty where nothing was.
     ///

@@ -424,7 +424,10 @@ mod tests {
     #[test]
     fn the_cache_is_described_in_its_prices() {
         let (builtin, _) = chain();
-        let mut meter = Meter::from_rent(10.0);
+        let mut meter = Meter::from_reading(epitome_kernel::types::MeterReading {
+            rent: 10.0,
+            ..<_>::default()
+        });
         let found = meter.look(900, false, &builtin.bounds(1000), PRICES);
         let (rewrite_cost, saving_per_turn, forgone) = (410.0, 50.0, 60.0);
         let (read, write) = (0.1, 1.25);

@@ -3,6 +3,7 @@
 //! Invariant: no I/O, no clock, no randomness, and nothing is applied here but by the kernel, which
 //! checks every plan. Read from [`Run`] (the decisions) over [`Outcome`] (what came of them).
 
+mod account;
 mod arrive;
 mod ask;
 mod assembly;
@@ -29,6 +30,7 @@ mod state;
 mod trigger;
 mod unbind;
 
+pub use account::{Rewrite, SentRequest};
 pub use arrive::{Arrival, DoorOptions, arrive, arriving, fill_in};
 pub use ask::{Ask, Step, Wanted};
 pub use assembly::Assembly;

@@ -3,7 +3,10 @@
 //! Invariant: the meter measures and never decides: when a rewrite pays is a policy's to say
 //! (the ski-rental rule of the built-in one, hazard 14).
 
+use epitome_kernel::types::MeterReading;
 use epitome_kernel::types::hook::{Budgets, Cache};
+
+use crate::account::{Rewrite, SentRequest};
 
 /// What a token of a prompt costs, in units of one that is not cached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,17 +19,29 @@ pub struct CachePrices {
 
 /// Follows one conversation from turn to turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Meter {
-    /// What leaving the prefix as it is has cost since the last epoch.
-    pub rent: f64,
-    /// The size at which a compression brought too little.
-    stalled: Option<u64>,
-}
+pub struct Meter(MeterReading);
 
 impl Meter {
-    /// A meter that goes on from a rent.
-    pub fn from_rent(rent: f64) -> Self {
-        Self { rent, stalled: None }
+    /// A meter that goes on from a reading.
+    pub fn from_reading(reading: MeterReading) -> Self {
+        Self(reading)
+    }
+
+    /// What it reads, to go on from.
+    pub fn reading(&self) -> MeterReading {
+        self.0
+    }
+
+    /// The same, once a request was sent.
+    #[must_use]
+    pub fn sent(mut self, request: &SentRequest) -> Self {
+        self.0.account = request.entered(self.0.account);
+        self
+    }
+
+    /// The largest size that a rewrite of a prompt must come to so as to pay for itself.
+    pub fn most_worth(&self, rewrite: &Rewrite) -> u64 {
+        rewrite.most_worth(&self.0.account)
     }
 
     /// Looks at a prompt of so many tokens. `cold` says that the provider has no prefix of it to
@@ -41,26 +56,26 @@ impl Meter {
         let (now, then) = (tokens as f64, bounds.target.unwrap_or(tokens) as f64);
         let saving = prices.read * (now - then).max(0.0);
         let fills = bounds.soft.is_some_and(|soft| tokens >= soft);
-        self.rent = if fills { self.rent + saving } else { 0.0 };
+        self.0.rent = if fills { self.0.rent + saving } else { 0.0 };
         let cost = if cold { 0.0 } else { prices.write * then - prices.read * now };
         let CachePrices { read, write } = prices;
-        let (warm, forgone) = (!cold, self.rent);
+        let (warm, forgone) = (!cold, self.0.rent);
         Cache { warm, read, write, rewrite_cost: cost, saving_per_turn: saving, forgone }
     }
 
     /// The size at which a compression brought too little, since one last brought enough.
     pub fn stalled_at(&self) -> Option<u64> {
-        self.stalled
+        self.0.stalled
     }
 
     /// A compression was applied.
     pub fn compressed(&mut self) {
-        *self = Self::default();
+        (self.0.rent, self.0.stalled) = (0.0, None);
     }
 
     /// A compression of a prompt of so many tokens brought too little.
     pub fn stalled(&mut self, tokens: u64) {
-        *self = Self { rent: 0.0, stalled: Some(tokens) };
+        (self.0.rent, self.0.stalled) = (0.0, Some(tokens));
     }
 }
 
@@ -96,13 +111,13 @@ mod tests {
     fn an_epoch_settles_the_rent_and_so_does_a_small_prompt() {
         let bounds = Budgets { soft: Some(800), target: Some(400), ..Budgets::default() };
         let prices = CachePrices { read: 0.1, write: 1.25 };
-        let mut meter = Meter::from_rent(300.0);
+        let mut meter = Meter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
         meter.look(900, false, &bounds, prices);
-        assert_eq!(meter.rent, 350.0);
+        assert_eq!(meter.reading().rent, 350.0);
         meter.compressed();
         assert_eq!(meter, Meter::default());
-        meter.rent = 300.0;
+        let mut meter = Meter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
         meter.look(500, false, &bounds, prices);
-        assert_eq!(meter.rent, 0.0);
+        assert_eq!(meter.reading().rent, 0.0);
     }
 }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Acted, Chain, EntryKey, Mark, Recorded, Rewrite, SessionInfo};
+use epitome_kernel::types::{
+    Acted, Chain, EntryKey, Mark, MeterReading, Recorded, Rewrite, SessionInfo,
+};
 use epitome_kernel::{Answered, Said};
 
 /// All that is needed to go on with a session where it stands. What was done to it is beside the place
@@ -14,7 +16,7 @@ use epitome_kernel::{Answered, Said};
 pub(crate) struct SessionCopy {
     pub(crate) info: SessionInfo,
     pub(crate) opened: u32,
-    pub(crate) rent: f64,
+    pub(crate) meter: MeterReading,
     /// The messages on the way to its newest one.
     pub(crate) said: Vec<Said>,
     pub(crate) rewrites: Vec<Rewrite>,

@@ -397,6 +397,8 @@ pub enum Skip {
     NotSmaller,
     /// It would free too little.
     Stalled,
+    /// It would cost more than it saves.
+    NotWorth,
     /// The profile forbids it.
     Disabled,
 }

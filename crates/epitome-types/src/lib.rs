@@ -13,6 +13,7 @@ pub mod hook;
 mod id;
 mod journal;
 mod key;
+mod meter;
 mod overflow;
 mod plan;
 mod report;
@@ -34,6 +35,7 @@ pub use goal::{
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{Cause, Covered, Credit, Epoch, EpochId, Mark, Recorded, Rewrite};
 pub use key::{Chain, EntryKey};
+pub use meter::{Account, MeterReading};
 pub use overflow::Overflow;
 pub use plan::{BoundReply, Edit, How, Op, Plan};
 pub use report::{

@@ -212,6 +212,7 @@ fn skipped(reason: Skip) -> &'static str {
         Skip::NothingToCompress => "what could leave is pinned or held",
         Skip::NotSmaller => "it would not be smaller",
         Skip::Stalled => "it would free too little",
+        Skip::NotWorth => "it would cost more than it saves",
         Skip::Disabled => "the profile forbids it",
     }
 }

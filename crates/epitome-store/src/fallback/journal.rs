@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, Rewrite};
+use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, MeterReading, Rewrite};
 use epitome_kernel::{
     Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, Onward,
     StoreError,
@@ -137,8 +137,8 @@ impl Journal for FallbackStore {
         Ok(())
     }
 
-    fn rent(&self, scope: &str, session: &str) -> Result<f64, StoreError> {
-        self.read((scope, session), |store| store.rent(scope, session))
+    fn meter(&self, scope: &str, session: &str) -> Result<MeterReading, StoreError> {
+        self.read((scope, session), |store| store.meter(scope, session))
     }
 
     fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError> {

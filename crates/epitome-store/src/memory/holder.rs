@@ -82,7 +82,7 @@ impl Shelf {
         let had = |place: &Chain| way.had(Some(*place), "");
         let acts = session.acts.iter().filter(|(place, _)| had(place)).cloned().collect();
         let marks: Vec<_> = session.marks.iter().filter(|(place, _)| had(place)).copied().collect();
-        let (memos, rent) = (session.memos.clone(), session.rent);
+        let (memos, meter) = (session.memos.clone(), session.meter);
         let mut undone = FxHashMap::default();
         for (place, mark) in &marks {
             match mark {
@@ -127,7 +127,7 @@ impl Shelf {
         if let Some(session) = self.sessions.get_mut(&heir) {
             (session.acts, session.marks) = (acts, marks);
             if way.is_whole {
-                (session.memos, session.rent) = (memos, rent);
+                (session.memos, session.meter) = (memos, meter);
             }
         }
         self.seen += 1;

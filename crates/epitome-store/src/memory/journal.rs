@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use epitome_kernel::types::{
-    Acted, Chain, EntryKey, Epoch, EpochId, Mark, Recorded, Rewrite, SessionInfo,
+    Acted, Chain, EntryKey, Epoch, EpochId, Mark, MeterReading, Recorded, Rewrite, SessionInfo,
 };
 use epitome_kernel::{
     Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, StoreError,
@@ -147,8 +147,9 @@ impl Journal for Memory {
         })
     }
 
-    fn rent(&self, scope: &str, name: &str) -> Result<f64, StoreError> {
-        Ok(self.read(scope, |shelf| shelf.session(name).map_or(0.0, |(_, session)| session.rent)))
+    fn meter(&self, scope: &str, name: &str) -> Result<MeterReading, StoreError> {
+        let found = |shelf: &Shelf| shelf.session(name).map(|(_, session)| session.meter);
+        Ok(self.read(scope, found).unwrap_or_default())
     }
 
     fn memos(&self, scope: &str, name: &str) -> Result<BTreeMap<String, String>, StoreError> {
@@ -314,6 +315,6 @@ impl Session {
             *total = total.saturating_add(tokens);
         }
         info.limit = turn.limit;
-        self.rent = turn.rent;
+        self.meter = turn.meter;
     }
 }

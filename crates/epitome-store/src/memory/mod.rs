@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::types::{
-    Acted, Chain, ContentId, EntryKey, Mark, Recorded, Rewrite, SessionInfo, Snapshot,
+    Acted, Chain, ContentId, EntryKey, Mark, MeterReading, Recorded, Rewrite, SessionInfo, Snapshot,
 };
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -89,7 +89,7 @@ const NO_SESSION: SessionId = -1;
 #[derive(Debug, Default)]
 struct Session {
     info: SessionInfo,
-    rent: f64,
+    meter: MeterReading,
     used: u64,
     memos: BTreeMap<String, String>,
     /// Each with what the session had come to.

@@ -64,7 +64,7 @@ impl Shelf {
                 // What is missing of it comes with its next request.
                 (session.info.head, session.info.messages) = Default::default();
             }
-            (session.rent, session.used) = (copy.rent, self.used);
+            (session.meter, session.used) = (copy.meter, self.used);
             (session.memos, session.acts, session.marks) = (copy.memos, copy.acts, copy.marks);
         }
         if let Some(answer) = copy.answer.filter(|_| messages > 0) {

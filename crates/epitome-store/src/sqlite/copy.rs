@@ -32,14 +32,14 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
     let head = info.head;
     let said = tree::history(connection, owner, head, 0, usize::MAX).unwrap_or_default();
     let keys: Vec<_> = said.iter().map(|said| said.key).collect();
-    let rent = session::rent(connection, scope, &info.name).ok().flatten();
+    let meter = session::meter(connection, scope, &info.name).ok();
     let newest = answer::newest(connection, scope, id, head).ok().flatten();
     let beside = |table, count| places(connection, table, owner, (head, count));
     let epochs: Vec<Recorded> = epoch::of_session(connection, id).unwrap_or_default();
     let acts = act::of_session(connection, scope, id).unwrap_or_default();
     SessionCopy {
         opened: opened(connection, id).unwrap_or(info.messages),
-        rent: rent.unwrap_or_default(),
+        meter: meter.unwrap_or_default(),
         rewrites: epoch::rewrites(connection, owner, &keys).unwrap_or_default(),
         epochs: beside("epoch", epochs.len()).into_iter().zip(epochs).collect(),
         acts: beside("act", acts.len()).into_iter().zip(acts).collect(),

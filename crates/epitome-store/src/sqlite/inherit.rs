@@ -63,8 +63,14 @@ pub(crate) fn up_to(
             heir,
             &memo::of_session(connection, ledger.scope, parent)?,
         )?;
-        let rent = session::rent(connection, ledger.scope, &info.name)?;
-        ledger.change(connection, &SESSION, heir, "rent = ?2", params![rent])?;
+        let meter = session::meter(connection, ledger.scope, &info.name)?;
+        ledger.change(
+            connection,
+            &SESSION,
+            heir,
+            "meter = ?2",
+            params![session::written(&meter)?],
+        )?;
     }
     ledger.seen += 1;
     Ok(())

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, Rewrite};
+use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, MeterReading, Rewrite};
 use epitome_kernel::{
     Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, News,
     Onward, StoreError,
@@ -157,10 +157,12 @@ impl Journal for Sqlite {
         })
     }
 
-    fn rent(&self, scope: &str, name: &str) -> Result<f64, StoreError> {
+    fn meter(&self, scope: &str, name: &str) -> Result<MeterReading, StoreError> {
         self.read(|connection| {
-            let Some(scope) = number(connection, scope)? else { return Ok(0.0) };
-            Ok(session::rent(connection, scope, name)?.unwrap_or_default())
+            let Some(scope) = number(connection, scope)? else {
+                return Ok(MeterReading::default());
+            };
+            Ok(session::meter(connection, scope, name)?)
         })
     }
 

@@ -61,6 +61,14 @@ pub(crate) const SESSION: Table = table!(
     "session",
     "name, title, format, model, started, last, head, messages, turns, came, sent, all_came, \
      all_sent, size, rent, trashed, used",
+    "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21",
+    later "label, opened, meter" (3)
+);
+/// As it was before sessions recorded their meters.
+pub(crate) const SESSION_UNMETERED: Table = table!(
+    "session",
+    "name, title, format, model, started, last, head, messages, turns, came, sent, all_came, \
+     all_sent, size, rent, trashed, used",
     "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20",
     later "label, opened" (2)
 );
@@ -156,17 +164,17 @@ impl Ledger {
     /// The ledger as the records say it is: `seen` and `used` are taken over.
     pub(crate) fn recounted(&self, connection: &Connection) -> rusqlite::Result<Self> {
         let mut ledger = Self { records: 0, sum: 0, whole: 0, ..self.clone() };
-        ledger.count(connection, |_| true)?;
+        ledger.count(connection, TABLES)?;
         Ok(ledger)
     }
 
     /// Enters all records of some tables.
-    fn count(
+    fn count<'t>(
         &mut self,
         connection: &Connection,
-        wanted: impl Fn(&Table) -> bool,
+        tables: impl IntoIterator<Item = &'t Table>,
     ) -> rusqlite::Result<()> {
-        for table in TABLES.into_iter().filter(|table| wanted(table)) {
+        for table in tables {
             let sql = format!("SELECT {} FROM {} WHERE scope = ?1", table.columns, table.name);
             let mut statement = connection.prepare(&sql)?;
             let mut rows = statement.query([self.scope])?;
@@ -283,17 +291,21 @@ pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Sums the columns that a later version added to these tables, in every scope that has a ledger.
-/// Its other sum stays as it is, so what was lost before goes on being told.
+/// Sums the columns that a later version added to these tables, in every scope that has a ledger;
+/// `gone` is one of them as it was summed before. The other sum stays as it is, so what was lost
+/// before goes on being told.
 pub(crate) fn widen(
     connection: &Connection,
-    wanted: impl Fn(&Table) -> bool,
+    is_wider: impl Fn(&Table) -> bool,
+    gone: Option<&Table>,
 ) -> rusqlite::Result<()> {
     for name in scopes(connection)? {
         if let Some(ledger) = Ledger::find(connection, &name)? {
-            let mut added = Ledger { whole: 0, ..ledger.clone() };
-            added.count(connection, &wanted)?;
-            let whole = ledger.whole.wrapping_add(added.whole);
+            let none = Ledger { whole: 0, ..ledger.clone() };
+            let (mut added, mut taken) = (none.clone(), none);
+            added.count(connection, TABLES.into_iter().filter(|table| is_wider(table)))?;
+            taken.count(connection, gone)?;
+            let whole = ledger.whole.wrapping_add(added.whole).wrapping_sub(taken.whole);
             Ledger { whole, ..ledger }.save(connection)?;
         }
     }
@@ -351,4 +363,45 @@ fn digest(table: &str, values: &[ValueRef<'_>]) -> u128 {
         written.extend_from_slice(bytes);
     }
     xxh3_128(&written)
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::{Batch, Beginning, Journal, Turn};
+
+    use super::*;
+    use crate::{Archive, Sqlite};
+
+    /// Takes a store back to where sessions did not record their meters.
+    fn unmetered(connection: &Connection) {
+        for name in scopes(connection).unwrap() {
+            let ledger = Ledger::find(connection, &name).unwrap().unwrap();
+            let none = Ledger { whole: 0, ..ledger.clone() };
+            let (mut before, mut now) = (none.clone(), none);
+            before.count(connection, [&SESSION_UNMETERED]).unwrap();
+            now.count(connection, [&SESSION]).unwrap();
+            let whole = ledger.whole.wrapping_sub(now.whole).wrapping_add(before.whole);
+            Ledger { whole, ..ledger }.save(connection).unwrap();
+        }
+        connection.execute_batch("ALTER TABLE session DROP COLUMN meter").unwrap();
+        connection.pragma_update(None, "user_version", 8).unwrap();
+    }
+
+    #[test]
+    fn a_store_without_meters_keeps_its_sums() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("epitome.db");
+        let store = Sqlite::open(&path).unwrap();
+        let batch = Batch {
+            turn: Some(Turn { tokens: [9, 9], limit: 99, ..Turn::default() }),
+            ..Batch::default()
+        };
+        store.begin("local", "one", &Beginning::default(), "2026-01-01T00:00:00Z").unwrap();
+        store.append("local", "one", &batch).unwrap();
+        drop(store);
+        unmetered(&Connection::open(&path).unwrap());
+        let store = Sqlite::open(&path).unwrap();
+        assert_eq!(store.verify(false).unwrap(), []);
+        assert_eq!(store.meter("local", "one").unwrap().rent, 0.0);
+    }
 }

@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4570_6974;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -284,6 +284,8 @@ const MIGRATIONS: [&str; 8] = [
     DROP INDEX passage_text;
     CREATE UNIQUE INDEX passage_text ON passage (scope, text_id, session);
     CREATE INDEX passage_session ON passage (scope, session, id);",
+    // What a session's trigger goes by, as JSON. Older versions recorded `rent` alone.
+    "ALTER TABLE session ADD COLUMN meter TEXT;",
 ];
 
 /// The version that gave scopes a ledger.
@@ -292,6 +294,7 @@ const LEDGER: usize = 2;
 /// The versions that added columns to what the ledger covers.
 const WHOLE: usize = 7;
 const OWNED: usize = 8;
+const METERED: usize = 9;
 
 /// Whether a power cut may harm the file. The crash of a process never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -390,8 +393,16 @@ fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
     }
     if done < LEDGER {
         ledger::begin(&transaction)?;
-    } else if done < OWNED {
-        ledger::widen(&transaction, |table| done < WHOLE || table.name == ledger::PASSAGE.name)?;
+    } else if done < METERED {
+        let gone = (done >= WHOLE).then_some(&ledger::SESSION_UNMETERED);
+        let is_wider = |table: &ledger::Table| match table.name {
+            "session" => true,
+            "passage" => done < OWNED,
+            _ => done < WHOLE,
+        };
+        ledger::widen(&transaction, is_wider, gone)?;
+    }
+    if (LEDGER..OWNED).contains(&done) {
         shelf::offer_shared(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;

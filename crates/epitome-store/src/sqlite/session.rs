@@ -3,7 +3,7 @@
 //! Invariant: a row says all that a list of sessions shows, so that listing reads no message.
 //! Called by [`super::journal`] and [`super::archive`].
 
-use epitome_kernel::types::{Chain, SessionInfo, Usage};
+use epitome_kernel::types::{Chain, MeterReading, SessionInfo, Usage};
 use epitome_kernel::{Batch, Beginning, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
@@ -26,7 +26,7 @@ const MESSAGES: &str =
 
 /// What a request says besides; a session that goes on is out of the trash.
 const REQUEST: &str = "trashed = 0, turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
-    size = ?14, rent = ?15";
+    size = ?14, meter = ?15";
 
 fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
     let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
@@ -157,7 +157,8 @@ pub(crate) fn begin(
             0,
             0,
             beginning.label,
-            beginning.opened
+            beginning.opened,
+            None::<String>
         ],
         &[],
     )?;
@@ -183,6 +184,7 @@ pub(crate) fn advance(
     let Some(turn) = batch.turn else {
         return ledger.change(connection, &SESSION, id, MESSAGES, messages);
     };
+    let meter = written(&turn.meter)?;
     let total = |side: usize| known.total[side].saturating_add(turn.tokens[side]) as i64;
     let request: &[&dyn ToSql] = params![
         known.turns as i64 + 1,
@@ -191,22 +193,31 @@ pub(crate) fn advance(
         total(0),
         total(1),
         turn.limit as i64,
-        turn.rent
+        meter
     ];
     let both = format!("{MESSAGES}, {REQUEST}");
     ledger.change(connection, &SESSION, id, &both, &[messages, request].concat())
 }
 
-/// What not compressing has cost, as its newest request said.
-pub(crate) fn rent(
+/// What its trigger goes by, as its newest request said. Older versions recorded the rent alone.
+pub(crate) fn meter(
     connection: &Connection,
     scope: i64,
     name: &str,
-) -> rusqlite::Result<Option<f64>> {
-    connection
-        .prepare_cached("SELECT rent FROM session WHERE scope = ?1 AND name = ?2")?
+) -> rusqlite::Result<MeterReading> {
+    let found = connection
+        .prepare_cached("SELECT meter, rent FROM session WHERE scope = ?1 AND name = ?2")?
         .query_row(params![scope, name], |row| {
-            Ok(row.get::<_, Option<f64>>(0)?.unwrap_or(f64::NAN))
+            Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<f64>>(1)?))
         })
-        .optional()
+        .optional()?;
+    let (meter, rent) = found.unwrap_or_default();
+    let of_rent = MeterReading { rent: rent.unwrap_or_default(), ..MeterReading::default() };
+    Ok(meter.and_then(|meter| serde_json::from_str(&meter).ok()).unwrap_or(of_rent))
+}
+
+/// A reading as it is recorded.
+pub(crate) fn written(meter: &MeterReading) -> rusqlite::Result<String> {
+    serde_json::to_string(meter)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }

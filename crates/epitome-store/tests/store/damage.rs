@@ -68,7 +68,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.epochs_of(SCOPE, "one")?),
         format!("{:?}", store.snapshots(SCOPE, None)?),
         format!("{:?}", store.unindexed(SCOPE, 99)?),
-        format!("{:?}", store.rent(SCOPE, "one")?),
+        format!("{:?}", store.meter(SCOPE, "one")?),
         format!("{:?}", store.memos(SCOPE, "one")?),
         format!("{:?}", store.lessons(SCOPE)?),
         format!("{:?}", store.acts(SCOPE, "one")?),

@@ -5,7 +5,9 @@ use epitome_kernel::{Batch, Commit, Departure, Met, News, Onward, StoreError, Tu
 use epitome_store::Archive;
 
 use crate::common::each_archive;
-use crate::talk::{SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rewrite, say};
+use crate::talk::{
+    SCOPE, batch, chain, chains, departure, epoch, key, keys, memos, rent, rewrite, say,
+};
 
 #[track_caller]
 fn check_known(store: &dyn Archive, session: &str, texts: &[&str], expected: Option<usize>) {
@@ -168,7 +170,7 @@ fn a_session_sums_up_its_requests() {
         let mut last = batch(&["a", "b"], &["c"]);
         last.model = None;
         last.title = "another title".into();
-        last.turn = Some(Turn { tokens: [u64::MAX, 7], limit: u64::MAX, rent: 2.25 });
+        last.turn = Some(Turn { tokens: [u64::MAX, 7], limit: u64::MAX, meter: rent(2.25) });
         store.append(SCOPE, "one", &last).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!(info.title, "a");
@@ -177,9 +179,9 @@ fn a_session_sums_up_its_requests() {
         assert_eq!((info.tokens, info.total), ([u64::MAX, 7], [u64::MAX, 127]));
         assert_eq!(info.limit, u64::MAX);
         assert_eq!((info.started.as_str(), info.last.as_str()), (&*first.at, &*last.at));
-        assert_eq!(store.rent(SCOPE, "one").unwrap(), 2.25);
-        assert_eq!(store.rent(SCOPE, "none").unwrap(), 0.0);
-        assert_eq!(store.rent("elsewhere", "one").unwrap(), 0.0);
+        assert_eq!(store.meter(SCOPE, "one").unwrap(), rent(2.25));
+        assert_eq!(store.meter(SCOPE, "none").unwrap(), rent(0.0));
+        assert_eq!(store.meter("elsewhere", "one").unwrap(), rent(0.0));
     });
 }
 
@@ -203,7 +205,7 @@ fn messages_without_a_request_change_none_of_its_sums() {
         assert!(info.last > asked.last);
         let (head, messages, last) = (info.head, info.messages, info.last.clone());
         assert_eq!(info, epitome_kernel::types::SessionInfo { head, messages, last, ..asked });
-        assert_eq!(store.rent(SCOPE, "one").unwrap(), 0.5);
+        assert_eq!(store.meter(SCOPE, "one").unwrap(), rent(0.5));
         check_history(store, "one", &["a", "b", "c"]);
         assert_eq!(store.verify(false).unwrap(), []);
     });

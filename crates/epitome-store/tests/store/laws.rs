@@ -275,7 +275,7 @@ fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
             told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 1, 2)));
         }
         told_all.push(format!("{:?}", store.answer(SCOPE, session)));
-        told_all.push(format!("{:?}", store.rent(SCOPE, session)));
+        told_all.push(format!("{:?}", store.meter(SCOPE, session)));
         told_all.push(format!("{:?}", store.memos(SCOPE, session)));
         told_all.push(format!("{:?}", store.acts(SCOPE, session)));
     }

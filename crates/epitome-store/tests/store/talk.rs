@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
     Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, Credit, DecisionKind, EntryId,
-    EntryKey, Epoch, GoalChange, How, Level, MustKeep, Op, PartId, Plan, Priority, Purpose,
-    Rewrite, Role, Snapshot, Stand, Usage,
+    EntryKey, Epoch, GoalChange, How, Level, MeterReading, MustKeep, Op, PartId, Plan, Priority,
+    Purpose, Rewrite, Role, Snapshot, Stand, Usage,
 };
 use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
 use epitome_store::Archive;
@@ -18,6 +18,12 @@ pub(crate) const LONG: &str = match str::from_utf8(&[b'g'; 4_000]) {
     Ok(text) => text,
     Err(_) => "",
 };
+
+/// What a meter reads whose rent is this.
+pub(crate) fn rent(rent: f64) -> MeterReading {
+    let stalled = (rent > 0.0).then_some(7);
+    MeterReading { rent, stalled, ..MeterReading::default() }
+}
 
 /// What a message with this text says.
 pub(crate) fn key(text: &str) -> EntryKey {
@@ -63,7 +69,7 @@ pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
         format: "anthropic".into(),
         model: Some("model-1".into()),
         title: all.first().copied().unwrap_or_default().into(),
-        turn: Some(Turn { tokens: [100, 60], limit: 200_000, rent: 0.5 }),
+        turn: Some(Turn { tokens: [100, 60], limit: 200_000, meter: rent(0.5) }),
         at: format!("2026-01-01T00:01:{:02}Z", all.len() % 60),
         ..Batch::default()
     }

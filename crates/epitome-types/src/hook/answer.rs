@@ -125,8 +125,14 @@ table! {
 }
 
 impl Shaped for Skip {
-    const SHAPE: Shape =
-        Shape::Word(&["not_needed", "nothing_to_compress", "not_smaller", "stalled", "disabled"]);
+    const SHAPE: Shape = Shape::Word(&[
+        "not_needed",
+        "nothing_to_compress",
+        "not_smaller",
+        "stalled",
+        "not_worth",
+        "disabled",
+    ]);
 }
 
 /// Whether to compress now: `false`, or why not, or what is due.
@@ -383,6 +389,7 @@ mod tests {
             Skip::NothingToCompress,
             Skip::NotSmaller,
             Skip::Stalled,
+            Skip::NotWorth,
             Skip::Disabled,
         ];
         let Shape::Word(words) = Skip::SHAPE else { panic!("{:?}", Skip::SHAPE) };

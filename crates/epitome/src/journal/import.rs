@@ -7,7 +7,7 @@ use epitome_count::{Cached, for_model, tools};
 use epitome_kernel::{
     Batch, Claim, Clue, Counter, Gauge, Holder, Identity, Sizes, StoreError, Turn, identify,
 };
-use epitome_types::{Chain, Entry, EntryKey, Role, Unit};
+use epitome_types::{Chain, Entry, EntryKey, MeterReading, Role, Unit};
 use epitome_wire::{Document, Format};
 use serde::Serialize;
 
@@ -209,7 +209,7 @@ impl Keeper {
                 turn: is_asked.then(|| Turn {
                     tokens: [tokens, tokens],
                     limit: self.profile.limit(document.format()),
-                    rent: 0.0,
+                    meter: MeterReading::default(),
                 }),
                 at: at.unwrap_or_else(|| now.to_owned()),
                 ..Batch::default()

@@ -79,7 +79,14 @@ impl Session {
         let is_there = background.has_words_for(ground.standing.epoch);
         let is_ours = is_there && !ground.source.scan.continued;
         let (cause, target) = (Cause::Soft, brief.held.hard);
-        is_ours.then_some(Due { cause, target, forced: false, holds: true, work: Work::Reword })
+        is_ours.then_some(Due {
+            cause,
+            target,
+            worth: u64::MAX,
+            forced: false,
+            holds: true,
+            work: Work::Reword,
+        })
     }
 
     /// Whether a compression is worked out now that models are asked of in advance: the prompt is
@@ -135,7 +142,8 @@ impl Session {
         let (common, budgets) = (brief.common.clone(), brief.budgets.clone());
         let brief = Brief { council, common, held: brief.held, budgets };
         let (cause, target) = (Cause::Soft, brief.held.target);
-        let due = Due { cause, target, forced: false, holds: true, work: Work::Draft };
+        let due =
+            Due { cause, target, worth: u64::MAX, forced: false, holds: true, work: Work::Draft };
         // Whatever it would do besides is done with the compression itself.
         let (mut state, mut unheard) = (state.clone(), Events::new(ground.name, String::new()));
         let proposal = self.propose(ground, whole, &brief, due, &mut state, &mut unheard).await;

@@ -5,7 +5,7 @@
 
 use epitome_kernel::{Batch, Departure, Turn};
 use epitome_plan::Arrival;
-use epitome_types::Entry;
+use epitome_types::{Entry, MeterReading};
 
 use super::Session;
 use super::ground::Ground;
@@ -17,7 +17,7 @@ impl Session {
         ground: &Ground<'_, '_>,
         arrival: Arrival,
         sent: u64,
-        rent: f64,
+        meter: MeterReading,
     ) -> Batch {
         let Ground { source, tail, incoming, live, .. } = ground;
         let new = tail.came.iter().skip(incoming.recorded.saturating_sub(tail.first));
@@ -41,7 +41,7 @@ impl Session {
             format: source.format.to_string(),
             model: source.model().map(str::to_owned),
             title: ground.tally.title.clone().unwrap_or_default(),
-            turn: Some(Turn { tokens: [ground.size()[0], sent], limit: live.limit, rent }),
+            turn: Some(Turn { tokens: [ground.size()[0], sent], limit: live.limit, meter }),
             at: ground.at.to_owned(),
             label: self.named.then(|| ground.name.to_owned()),
         }

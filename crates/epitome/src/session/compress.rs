@@ -318,6 +318,7 @@ impl Session {
         match () {
             () if due.work == Work::Reword => None,
             () if after >= size => Some(Skip::NotSmaller),
+            () if after > due.worth => Some(Skip::NotWorth),
             () if due.cause == Cause::Soft && stalled(size, after, options.minimum_gain) => {
                 Some(Skip::Stalled)
             }
@@ -410,7 +411,6 @@ impl Session {
         }
         state.written = written;
         if !rewords {
-            state.meter.compressed();
             events.stage(epoch.tokens, Stage::ContextUpdate);
             events.add(
                 epoch.tokens,

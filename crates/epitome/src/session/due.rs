@@ -4,13 +4,13 @@
 //! asked for is looked at once. Called by the turn.
 
 use epitome_types::hook::{Occasion, Strength, Trigger, TriggerJob};
-use epitome_types::{Act, Budget, By, Cause, Happened, Role};
+use epitome_types::{Act, Budget, By, Cause, Happened, Role, Skip};
 
-use epitome_plan::CachePrices;
+use epitome_plan::{CachePrices, Meter, Rewrite, SentRequest};
 use epitome_wire::Format;
 
 use super::Session;
-use super::compress::Brief;
+use super::compress::{Brief, Proposal};
 use super::events::Events;
 use super::ground::Ground;
 use super::source::Source;
@@ -26,6 +26,8 @@ pub(crate) struct Due {
     pub(super) cause: Cause,
     /// The size to come to, in tokens.
     pub(super) target: u64,
+    /// The largest size, in tokens, that is worth what the rewrite costs.
+    pub(super) worth: u64,
     /// Whether the window forces it, whoever else wants it.
     pub(super) forced: bool,
     /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
@@ -130,11 +132,56 @@ impl Session {
         };
         let forced = (size > brief.held.hard).then_some(Cause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
+        // An agent asks by a tool, too: then a policy says so.
+        let is_asked = manual.is_some() || cause == Some(Cause::Manual) && !job.answered.is_empty();
         let by_user = job.asked.as_deref() == Some(USER);
-        let due = |cause| {
-            let forced = forced.is_some() || cause == Cause::Hard;
-            Due { cause, target, forced, holds: !forced && !by_user, work: Work::Compress }
-        };
-        cause.max(forced).max(manual).map(due)
+        let cause = cause.max(forced).max(manual)?;
+        let must_pay = forced.is_none() && !is_asked && job.cause != Occasion::Overflow;
+        let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
+        // What comes to less than is aimed at shows when it is made.
+        if target < size && target > worth {
+            events.add([size, size], Happened::CompressionSkipped { reason: Skip::NotWorth });
+            return None;
+        }
+        let forced = forced.is_some() || cause == Cause::Hard;
+        let holds = !forced && !by_user;
+        Some(Due { cause, target, worth, forced, holds, work: Work::Compress })
     }
+
+    /// The largest size that a compression may come to that nothing forces. Where the conversation
+    /// would not fit as it came, it forces its compressions.
+    fn most_worth(&self, ground: &Ground<'_, '_>, brief: &Brief, state: &State) -> u64 {
+        let tokens = ground.size();
+        if tokens[0] > ground.live.limit {
+            return u64::MAX;
+        }
+        let (head, prices) = (head(brief), self.prices(ground.source));
+        state.meter.most_worth(&Rewrite { tokens, head, cold: ground.cold, prices })
+    }
+
+    /// The meter, once a request is sent with so many tokens.
+    pub(crate) fn metered(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        (sent, proposal): (u64, Option<&Proposal>),
+        state: &State,
+    ) -> Meter {
+        let mut meter = state.meter;
+        if proposal.is_some_and(|proposal| !proposal.rewords) {
+            meter.compressed();
+        }
+        meter.sent(&SentRequest {
+            tokens: [ground.size()[0], sent],
+            head: head(brief),
+            cold: ground.cold,
+            rewritten: proposal.is_some(),
+            prices: self.prices(ground.source),
+        })
+    }
+}
+
+/// Tokens of the system prompt and the tools, which stay as they are.
+fn head(brief: &Brief) -> u64 {
+    brief.common.tokens.system + brief.common.tokens.tools
 }

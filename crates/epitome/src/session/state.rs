@@ -90,8 +90,8 @@ pub(crate) struct Incoming {
     pub(crate) inherits: bool,
     /// How many entries an earlier request held.
     pub(crate) sent: usize,
-    /// Where it does not go on from the last history: whether it goes on from what its session came to
-    /// or repeats something of it, whether that is where its session stands, and when that was.
+    /// Where it does not go on from the last history: whether it begins as a recorded one does, whether
+    /// that is where its session stands, and when that was.
     pub(crate) goes_on: bool,
     pub(crate) stands: bool,
     pub(crate) last: Option<String>,
@@ -212,9 +212,7 @@ impl State {
             },
         };
         let head = info.as_ref().map(|info| info.head);
-        let after = recorded.checked_sub(1).map(|last| chains[last]);
-        let goes_on = after.is_some() && (recorded == keys.len() || head == after)
-            || inherited.is_some_and(|(_, ends)| ends);
+        let goes_on = recorded > 0 || inherited.is_some_and(|(_, ends)| ends);
         let stands = head.is_some() && head == chains.last().copied();
         let last = info.filter(|info| info.messages > 0 || inherited.is_some()).map(|it| it.last);
         Ok(Incoming {

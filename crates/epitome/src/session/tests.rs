@@ -365,10 +365,10 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
     let journal = Arc::new(Memory::new());
     let open = || {
         let builder = Compressor::builder().counter(FixedCounter::Words).clock(|| AT.to_owned());
-        builder.window(Window::Limit(1000)).session(journal.clone(), Some("a"))
+        builder.window(Window::Limit(10_000)).session(journal.clone(), Some("a"))
     };
     let mut live = open();
-    let results = (0..9).map(|at| Step::Tool(format!("result {at} ").repeat(40)));
+    let results = (0..9).map(|at| Step::Tool(format!("result {at} ").repeat(430)));
     let mut steps: Vec<_> = results.collect();
     let send = |live: &mut Session, steps: &[Step]| {
         let messages = history(steps);
@@ -378,13 +378,14 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
     let mut prompt = send(&mut live, &steps);
     let mut turns = 0;
     while !has_epoch(&prompt) {
+        steps.push(Step::Say("On.".to_owned()));
         prompt = send(&mut live, &steps);
         turns += 1;
         assert!(turns < 40, "{:?}", prompt.tokens);
     }
-    assert!(turns > 2 && prompt.tokens[0] < 875, "{turns} {:?}", prompt.tokens);
+    assert!(turns > 2 && prompt.tokens[0] < 8_750, "{turns} {:?}", prompt.tokens);
     let said = |prompt: &Prompt| String::from_utf8_lossy(&prompt.bytes).into_owned();
-    let first = "result 0 ".repeat(40);
+    let first = "result 0 ".repeat(430);
     assert!(!said(&prompt).contains(&first));
 
     // Later turns change nothing of what an undo brings back, though a compression is due.
@@ -398,6 +399,7 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
     let undone = records().undo(AT).unwrap();
     let mut due = 0;
     for _ in 0..40 {
+        steps.push(Step::Say("On.".to_owned()));
         prompt = send(&mut live, &steps);
         assert!(prompt.epoch != Some(undone) && said(&prompt).contains(&first));
         let is_skipped = |event: &Event| matches!(event.what, Happened::CompressionSkipped { .. });
@@ -410,7 +412,7 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
     records().undo(AT).unwrap();
     assert!(said(&send(&mut open(), &steps)).contains(&first));
     // The window says so.
-    steps.push(Step::Tool("more ".repeat(300)));
+    steps.push(Step::Tool("more ".repeat(3_000)));
     prompt = send(&mut live, &steps);
     assert!(has_epoch(&prompt) && !said(&prompt).contains(&first));
 }

@@ -169,6 +169,7 @@ impl Session {
             self.put_in_place(&mut ground, made, &mut state, &mut events);
             brief = self.brief(&ground, brief.council).await;
         }
+        let measured = state.meter;
         let due = self.due(&ground, &brief, &mut state, &mut events).await;
         let due = due.or_else(|| self.rewording(&ground, &brief));
         let drafts = self.drafts_now(&ground, &brief, &state, due);
@@ -189,11 +190,12 @@ impl Session {
             Ok(Some(proposal)) => self.sendable(&ground, proposal, &state, &mut events),
             proposal => proposal,
         };
-        let proposed = proposal.as_ref().ok().and_then(Option::as_ref).map(|it| &it.epoch);
-        if !self.offload(&ground, whole.as_ref(), &state, proposed, &mut events) {
+        let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
+        let epoch = proposed.map(|it| &it.epoch);
+        if !self.offload(&ground, whole.as_ref(), &state, epoch, &mut events) {
             return Ok(None);
         }
-        let sent = proposed.map_or(size, |epoch| epoch.tokens[1]);
+        let sent = epoch.map_or(size, |epoch| epoch.tokens[1]);
         let is_new = match incoming.reconciled {
             Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
             _ => incoming.sent < incoming.keys.len() || !incoming.stands,
@@ -201,10 +203,15 @@ impl Session {
         if self.has_moved(name) {
             return Ok(None);
         }
+        let meter = self.metered(&ground, &brief, (sent, proposed), &state);
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
-            let batch = self.batch(&ground, arrival, sent, state.meter.rent);
+            let batch = self.batch(&ground, arrival, sent, meter.reading());
             self.journal.append(&self.scope, name, &batch)?;
             state.last = Some(at.to_owned());
+            state.meter = meter;
+        } else {
+            // What is not recorded is not remembered: a new process goes on in the same way.
+            state.meter = measured;
         }
         let aside = mem::take(&mut state.aside);
         self.archive(&ground, &aside, &mut events)?;
@@ -378,7 +385,7 @@ impl Session {
     ) -> Result<bool, Error> {
         let is_known = incoming.recorded > 0 || incoming.inherits;
         if incoming.reconciled == Reconciled::New && is_known {
-            state.meter = Meter::from_rent(self.journal.rent(&self.scope, name)?);
+            state.meter = Meter::from_reading(self.journal.meter(&self.scope, name)?);
         }
         if !incoming.extends() {
             state.last.clone_from(&incoming.last);
