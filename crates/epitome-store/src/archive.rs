@@ -3,6 +3,8 @@
 //! Invariant: nothing of it is on the way of a request. Called by the facade, for the command and
 //! for hosts; both stores answer it alike.
 
+use std::collections::BTreeSet;
+
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Journal, Said, Store, StoreError};
 
@@ -124,6 +126,13 @@ pub trait Archive: Journal + Store {
     ///
     /// [`StoreError::Unknown`] where no message says this, or when the store cannot be written.
     fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
+
+    /// What was erased in a scope: no message that says this is kept again.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError>;
 
     /// Messages that the search does not know yet, oldest first, each with the session that
     /// recorded it; then answers that it does not know and that nobody sent back as they are.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: pure; both stores look for the same copies. Called when something is to go for good.
 
-use epitome_kernel::types::{Act, Acted, By, ContentId, Epoch, GoalAct, Op};
+use epitome_kernel::types::{Act, Acted, By, ContentId, EntryId, Epoch, GoalAct, Op};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -64,6 +64,16 @@ pub(crate) fn addresses(text: ContentId, bytes: Option<&[u8]>) -> FxHashSet<Cont
     let mut told = Told::default();
     told.add(text, bytes);
     told.addresses()
+}
+
+/// How the sources of what left a prompt begin that was a message's, in the words that it was sent in.
+pub(crate) fn source(session: &str, place: u32) -> String {
+    format!("{session}: {}", EntryId(place))
+}
+
+/// Whether a source is that of a message.
+pub(crate) fn is_of(source: &str, message: &str) -> bool {
+    source.strip_prefix(message).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 /// Whether a title was made of the message.

@@ -9,7 +9,7 @@ use epitome_kernel::Said;
 use epitome_types::{Chain, ContentId, Entry, EntryKey, Snapshot, Speaker};
 use epitome_wire::Format;
 
-use crate::journal::{decode, opening};
+use crate::journal::{TOMBSTONE, decode, opening};
 use crate::session::Redaction;
 
 /// The most characters of a title.
@@ -45,7 +45,10 @@ pub(crate) fn said(
 /// The beginning of the first text that a person typed; none where nobody typed anything.
 pub(crate) fn title(entries: &[Entry], redaction: &Redaction) -> Option<String> {
     let parts = entries.iter().flat_map(|entry| &entry.parts);
-    let typed = parts.filter(|part| part.speaker == Speaker::Human).find_map(|part| part.text());
+    let typed = parts
+        .filter(|part| part.speaker == Speaker::Human)
+        .filter_map(|part| part.text())
+        .find(|text| *text != TOMBSTONE);
     Some(opening(&redaction.text(typed?), TITLE))
 }
 

@@ -5,6 +5,7 @@ mod agent;
 mod back;
 mod edits;
 mod encodings;
+mod erased;
 mod faults;
 mod http;
 mod identity;

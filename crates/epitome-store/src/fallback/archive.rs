@@ -3,6 +3,8 @@
 //! Invariant: what is to go for good goes from both, and a disk that keeps it is an error. Called
 //! through [`Archive`].
 
+use std::collections::BTreeSet;
+
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Said, StoreError};
 
@@ -108,6 +110,15 @@ impl Archive for FallbackStore {
             (Ok(away), kept) => Ok(kept? + away),
             (Err(_), kept) => kept,
         }
+    }
+
+    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+        let mut all = match self.disk.erased(scope) {
+            Err(error) if self.is_lost(&error) => BTreeSet::new(),
+            erased => erased?,
+        };
+        all.extend(self.memory.erased(scope)?);
+        Ok(all)
     }
 
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {

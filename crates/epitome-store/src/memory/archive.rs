@@ -2,6 +2,8 @@
 //!
 //! Invariant: what goes and what stays is the same as on disk. Called through [`Archive`].
 
+use std::collections::BTreeSet;
+
 use crate::{Archive, Finding};
 use epitome_kernel::types::{Chain, ContentId, EntryKey, Purpose, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Said, StoreError};
@@ -145,6 +147,10 @@ impl Archive for Memory {
         self.write(scope, |shelf| shelf.erase(key))
     }
 
+    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+        Ok(self.read(scope, |shelf| shelf.erased.iter().copied().collect()))
+    }
+
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
         Ok(self.read(scope, |shelf| {
             let open = shelf.tree.nodes.values().filter(|node| !node.indexed).take(most);
@@ -227,8 +233,11 @@ impl Shelf {
     /// Erases all messages that say this; gives how many epochs went.
     fn erase(&mut self, key: EntryKey) -> Result<u32, StoreError> {
         let (mut told, mut found) = self.erase_answers(key);
+        let mut sources = Vec::new();
         let said = self.tree.nodes.values_mut().filter(|node| node.said.key == key);
         for node in said {
+            let session = self.sessions.get(&node.session);
+            sources.extend(session.map(|it| content::source(&it.info.name, node.said.place)));
             found = true;
             let bytes = node.said.bytes.take();
             node.indexed = true;
@@ -246,6 +255,9 @@ impl Shelf {
             session.acts.retain(|(_, act)| !told.quoted_by(act));
         }
         let mut gone = told.addresses();
+        let is_of = |source: &str| sources.iter().any(|it| content::is_of(source, it));
+        let departed = self.originals.iter().filter(|(_, it)| is_of(&it.blob.source));
+        gone.extend(departed.map(|(id, _)| *id));
         self.rewrites.retain(|(_, of, _), rewrite| {
             if *of == key {
                 gone.extend([rewrite.original, ContentId::of(&rewrite.with)]);

@@ -3,6 +3,8 @@
 //! Invariant: listing reads no message; nothing here is on the way of a request. Called through
 //! [`Archive`].
 
+use std::collections::BTreeSet;
+
 use crate::{Archive, Finding};
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Said, StoreError};
@@ -10,7 +12,7 @@ use rusqlite::params;
 
 use super::journal::number;
 use super::ledger::{MESSAGE, SESSION};
-use super::{Sqlite, answer, delete, epoch, erase, session, shelf, snapshot, tree};
+use super::{Sqlite, answer, copy, delete, epoch, erase, session, shelf, snapshot, tree};
 
 impl Archive for Sqlite {
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -125,6 +127,13 @@ impl Archive for Sqlite {
             self.record(scope, |connection, ledger| erase::message(connection, ledger, key))?;
         self.scrub()?;
         Ok(gone)
+    }
+
+    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => Ok(copy::erased(connection, scope)?.into_iter().collect()),
+            None => Ok(BTreeSet::new()),
+        })
     }
 
     fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {

@@ -103,7 +103,8 @@ fn marks(
     Ok(found)
 }
 
-fn erased(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<EntryKey>> {
+/// What was erased in a scope.
+pub(crate) fn erased(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<EntryKey>> {
     connection
         .prepare_cached("SELECT key FROM erased WHERE scope = ?1")?
         .query_map([scope], |row| row.get(0).map(EntryKey))?

@@ -40,6 +40,7 @@ pub(crate) fn message(
     remove::raw(connection, ledger, raws)?;
     act::erase(connection, ledger, &told)?;
     let mut gone = told.addresses();
+    gone.extend(departed(connection, scope, key)?);
     gone.extend(epoch::rewritten(connection, scope, key)?);
     remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
     let tree = remove::lineage(connection, scope)?;
@@ -56,6 +57,34 @@ pub(crate) fn message(
     ledger.insert(connection, &ERASED, params![key.0], &[])?;
     ledger.seen += 1;
     Ok(went)
+}
+
+/// The addresses of what left prompts of a message, in the words that it was sent in.
+fn departed(
+    connection: &Connection,
+    scope: i64,
+    key: EntryKey,
+) -> rusqlite::Result<FxHashSet<ContentId>> {
+    let sources: Vec<String> = connection
+        .prepare_cached(
+            "SELECT session.name, place FROM message JOIN session ON session.id = message.session
+             WHERE message.scope = ?1 AND key = ?2",
+        )?
+        .query_map(params![scope, key.0], |row| {
+            Ok(content::source(&row.get::<_, String>(0)?, row.get(1)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut found = FxHashSet::default();
+    let mut statement = connection
+        .prepare_cached("SELECT id, source FROM blob WHERE scope = ?1 AND source IS NOT NULL")?;
+    let mut rows = statement.query([scope])?;
+    while let Some(row) = rows.next()? {
+        let source: String = row.get(1)?;
+        if sources.iter().any(|it| content::is_of(&source, it)) {
+            found.insert(ContentId(row.get(0)?));
+        }
+    }
+    Ok(found)
 }
 
 /// Deletes the epochs whose run may hold the message: how many, and the addresses of their texts.

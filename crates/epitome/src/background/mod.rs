@@ -272,6 +272,15 @@ impl Background {
         locked(&self.desk).vain.clear();
     }
 
+    /// Lets go all that models wrote, and what they are asked: it may quote what was erased since.
+    pub(crate) fn forget(&mut self) {
+        self.begin_anew();
+        if let Some(asking) = self.asking.take() {
+            asking.abort();
+        }
+        *locked(&self.desk) = Desk::default();
+    }
+
     fn stop(&mut self) {
         self.waiting = None;
         if let Some(task) = self.task.take() {

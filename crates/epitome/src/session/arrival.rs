@@ -28,6 +28,8 @@ impl Session {
         let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
         let mut arriving = arriving(thread, new, tokens);
         arriving.retain(|(part, _)| !state.arrived(*first).any(|(it, _)| tail.own(it) == *part));
+        let erased: Vec<_> = state.erased(*first).collect();
+        arriving.retain(|(part, _)| !erased.contains(&part.entry.index()));
         if arriving.is_empty() {
             return Arrival::default();
         }

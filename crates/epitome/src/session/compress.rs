@@ -250,7 +250,7 @@ impl Session {
             Planned::Made(compressed) => match self.refusal(&compressed, size, due) {
                 None => {
                     let mark = moved.as_ref().map(|(moved, _)| moved.place());
-                    let told = work::told(&compressed.plan, ground.tail.came, older);
+                    let told = work::told(&compressed.plan, &ground.tail.came, older);
                     let tells = [mark.map(|mark| [mark; 2]), told].into_iter().flatten();
                     let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
                     let epoch = self.epoch(&compressed, tells, ground, whole, due);
@@ -392,7 +392,12 @@ impl Session {
                 }
                 Commit::Behind => {
                     let pinned = state.pinned(0);
+                    let erased = Arc::clone(&state.erased);
                     state.reread(journal, scope)?;
+                    // What was made of it must not come back.
+                    if state.erased != erased {
+                        return Ok(false);
+                    }
                     let now = self.read_whole(
                         ground.source,
                         &state.lineage,

@@ -138,7 +138,9 @@ impl Ground<'_, '_> {
         if let Some(typed) = before.iter().rev().find_map(intent) {
             return Ok(Some(typed.to_owned()));
         }
-        let Some(place) = self.typed.filter(|_| tail.first > 0) else { return Ok(None) };
+        let is_kept = |place: &usize| !self.incoming.erased.contains(&self.incoming.keys[*place]);
+        let typed = self.typed.filter(|_| tail.first > 0);
+        let Some(place) = typed.filter(is_kept) else { return Ok(None) };
         let entry = self.source.entry(place)?;
         Ok(intent(&entry).map(str::to_owned))
     }

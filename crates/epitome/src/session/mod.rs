@@ -14,6 +14,7 @@ mod clock;
 mod compress;
 mod doors;
 mod due;
+mod erased;
 mod events;
 mod export;
 mod ground;

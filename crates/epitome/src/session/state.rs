@@ -2,7 +2,7 @@
 //!
 //! Invariant: all of it can be read again from the journal and the next request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use epitome_kernel::{
@@ -35,6 +35,8 @@ pub(crate) struct State {
     chains: Arc<Vec<Chain>>,
     pub(crate) lineage: Arc<Lineage>,
     pub(crate) pins: Vec<EntryKey>,
+    /// What was erased in the scope.
+    pub(crate) erased: Arc<BTreeSet<EntryKey>>,
     pub(crate) seen: u64,
     pub(crate) meter: Meter,
     /// The epoch that was in force with the last prompt.
@@ -97,6 +99,8 @@ pub(crate) struct Incoming {
     pub(crate) last: Option<String>,
     /// Whether the records say of what was known what they said before, and nothing of what is new.
     pub(crate) steady: bool,
+    /// What was erased in the scope.
+    pub(crate) erased: Arc<BTreeSet<EntryKey>>,
 }
 
 /// The entries of a request, as far as they are known.
@@ -192,7 +196,12 @@ impl State {
                 let known = self.rewrites.len();
                 self.rewrites.retain(is_kept);
                 let is_whole = self.rewrites.len() == known;
-                let steady = extends && is_whole && *self.lineage == lineage && self.pins == pins;
+                // What is remembered of the last request may hold what was erased since.
+                let erased = journal.erased(scope)?;
+                let is_kept = *self.erased == erased;
+                let is_same = *self.lineage == lineage && self.pins == pins;
+                let steady = extends && is_whole && is_kept && is_same;
+                self.erased = Arc::new(erased);
                 self.lineage = Arc::new(lineage);
                 (self.pins, self.seen) = (pins, seen);
                 // An erasure may have taken what the policies noted.
@@ -227,6 +236,7 @@ impl State {
             stands,
             last,
             steady,
+            erased: Arc::clone(&self.erased),
         })
     }
 
@@ -252,6 +262,7 @@ impl State {
     pub(crate) fn reread(&mut self, journal: &dyn Archive, scope: &str) -> Result<(), StoreError> {
         let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.session, &self.keys)?;
         (self.lineage, self.pins, self.seen) = (Arc::new(Lineage::new(recorded)), pins, seen);
+        self.erased = Arc::new(journal.erased(scope)?);
         Ok(())
     }
 
@@ -266,6 +277,14 @@ impl State {
         let keys = self.keys.get(first..).unwrap_or_default();
         let places = keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
         places.map(|(_, place)| EntryId(place)).collect()
+    }
+
+    /// The entries of the present history from a place on that were erased; they count from that
+    /// place.
+    pub(crate) fn erased(&self, first: usize) -> impl Iterator<Item = usize> {
+        let keys = self.keys.get(first..).unwrap_or_default();
+        let all = keys.iter().enumerate().filter(|(_, key)| self.erased.contains(key));
+        all.map(|(place, _)| place)
     }
 
     /// The parts of the present history from a place on that were made smaller on arrival.

@@ -3,17 +3,19 @@
 //! Invariant: the ids of its entries count from its own first entry; wherever somebody is told of
 //! one it goes by its place in the history. Made by the turn.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use epitome_kernel::{Before, Gauge, Sizes, Thread};
 use epitome_types::{Body, Entry, EntryId, How, PartId, Rewrite};
 
+use super::erased::forget;
 use super::state::State;
 
 /// The end of a history from a place on, or all of it.
 pub(crate) struct Tail<'a> {
-    /// The entries as they came.
-    pub(crate) came: &'a [Entry],
+    /// The entries as they came, but for what was erased.
+    pub(crate) came: Cow<'a, [Entry]>,
     /// The entries with what was made smaller on arrival.
     pub(crate) thread: Thread,
     pub(crate) tokens: Sizes<'a>,
@@ -42,8 +44,15 @@ impl<'a> Tail<'a> {
                 _ => {}
             }
         }
+        // What was erased is sent as it came, so that is what it takes of the prompt.
+        let tokens = Sizes::of(&entries, gauge, schemas);
+        let mut came = Cow::Borrowed(came);
+        let erased: Vec<_> = state.erased(first).filter(|place| *place < entries.len()).collect();
+        for place in erased {
+            forget(&mut entries[place]);
+            forget(&mut came.to_mut()[place]);
+        }
         let thread = Thread::behind(entries, &state.pinned(first), before);
-        let tokens = Sizes::of(thread.entries(), gauge, schemas);
         Self { came, thread, tokens, first }
     }
 

@@ -83,7 +83,7 @@ impl Tally {
             size: [messages(tokens.total()) + saved, messages(view.size(tokens))],
             pins: Pins::of(thread, |entry| tokens.entry(entry.id)),
             typed: typed.map(|entry| tail.place(entry.id).index()),
-            title: title(tail.came, redaction),
+            title: title(&tail.came, redaction),
             block: thread.block(),
         }
     }

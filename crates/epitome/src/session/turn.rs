@@ -29,6 +29,7 @@ use super::state::{Incoming, Known, Read, State};
 use super::tail::Tail;
 use super::tally::Tally;
 use crate::Error;
+use crate::background::Background;
 use crate::builder::Counting;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
 use crate::lessons::About;
@@ -102,7 +103,11 @@ impl Session {
         if self.offload.as_ref().is_some_and(Offload::has_lost) {
             state.memory = None;
         }
+        let known = Arc::clone(&state.erased);
         let (reading, mut memory) = self.read(source, pushed, &mut state, (&counter, true))?;
+        if *known != *state.erased {
+            self.background.iter_mut().for_each(Background::forget);
+        }
         let Reading { incoming, schemas, .. } = &reading;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let name = incoming.session.clone();

@@ -137,12 +137,12 @@ impl Session {
             active: &library.active(chosen),
             returning,
             system,
-            talk: takes_talk(ground.tail.came, &planning.standing, orders)
+            talk: takes_talk(&ground.tail.came, &planning.standing, orders)
                 .then_some(&ground.tail.came[..older]),
             target: planning.target,
             gauge: *ground.tail.tokens.gauge(),
         };
-        let demands = demanded(ground.tail.came, older, (options, work.label));
+        let demands = demanded(&ground.tail.came, older, (options, work.label));
         (work.texts(), Demands { most: planning.most.most, ..demands })
     }
 }

@@ -26,7 +26,8 @@ impl Session {
         whole: &Whole<'_, '_>,
         state: &State,
     ) -> Result<Option<Underway>, Error> {
-        if self.settings.models.all.is_empty() {
+        // A model that reads the prompt as it is sent would sum up what was erased.
+        if self.settings.models.all.is_empty() || state.erased(0).next().is_some() {
             return Ok(None);
         }
         // One that broke a rule is not sent, nor asked about.
