@@ -90,7 +90,7 @@
 ---@field warn? integer From here on a warning is given.
 ---@field ahead? integer From here on models are asked in advance for the summaries of the next compression, where they write in the background.
 ---@field soft? integer From here on a compression is considered.
----@field hard? integer More than this is never sent.
+---@field hard? integer More than this is not sent, but where a compression would cost more than it saves and the conversation fits as it came.
 ---@field target? integer What a compression shrinks to; no more than `soft`.
 ---@field reserve? integer Kept free of the limit for the answer.
 ---@field checkpoints? integer The most that checkpoints may take together.

@@ -112,5 +112,7 @@ fn a_compression_that_nothing_forces_pays_for_itself() {
     };
     costs_little_more(&trigger("hard"));
     costs_little_more(&format!("{}\n{plan}", trigger("asked")));
-    costs_little_more("budgets = function() return { warn = 0, soft = 0, target = 0 } end,");
+    for bounds in ["soft = 0, target = 0", "soft = 0, hard = 0, target = 0", "hard = 5000"] {
+        costs_little_more(&format!("budgets = function() return {{ {bounds} }} end,"));
+    }
 }

@@ -21,7 +21,8 @@ table! {
         pub ahead: Option<u64>,
         /// From here on a compression is considered.
         pub soft: Option<u64>,
-        /// More than this is never sent.
+        /// More than this is not sent, but where a compression would cost more than it saves and the
+        /// conversation fits as it came.
         pub hard: Option<u64>,
         /// What a compression shrinks to; no more than `soft`.
         pub target: Option<u64>,

@@ -136,7 +136,9 @@ impl Session {
         let is_asked = manual.is_some() || cause == Some(Cause::Manual) && !job.answered.is_empty();
         let by_user = job.asked.as_deref() == Some(USER);
         let cause = cause.max(forced).max(manual)?;
-        let must_pay = forced.is_none() && !is_asked && job.cause != Occasion::Overflow;
+        // A bound of a policy's own is no window: what it forces must pay for itself as well.
+        let window = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
+        let must_pay = size <= window && !is_asked && job.cause != Occasion::Overflow;
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
         // What comes to less than is aimed at shows when it is made.
         if target < size && target > worth {

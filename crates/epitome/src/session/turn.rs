@@ -389,10 +389,11 @@ impl Session {
         state: &mut State,
     ) -> Result<bool, Error> {
         let is_known = incoming.recorded > 0 || incoming.inherits;
-        if incoming.reconciled == Reconciled::New && is_known {
-            state.meter = Meter::from_reading(self.journal.meter(&self.scope, name)?);
-        }
         if !incoming.extends() {
+            state.meter = match is_known {
+                true => Meter::from_reading(self.journal.meter(&self.scope, name)?),
+                false => Meter::default(),
+            };
             state.last.clone_from(&incoming.last);
         }
         let ttl = Duration::from_secs(self.settings.profile.options.cache.ttl);
