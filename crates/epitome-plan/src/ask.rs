@@ -2,7 +2,7 @@
 //!
 //! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
 
-use epitome_kernel::types::{Entry, EntryId, Level, PartId};
+use epitome_kernel::types::{Entry, EntryId, Level, PartId, Style};
 
 use crate::outcome::Outcome;
 
@@ -22,6 +22,8 @@ pub struct Ask {
     pub what: Wanted,
     /// How detailed it will be.
     pub level: Level,
+    /// How it is worded.
+    pub style: Style,
     /// Which summariser of the chain, counted from 0.
     pub summarizer: usize,
     /// The entries that stay in the prompt, oldest first, as they will stand there; for a digest

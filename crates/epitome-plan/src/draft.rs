@@ -223,8 +223,11 @@ impl<'a> Drafting<'a> {
             most -= kept.size;
             messages += exchange.entries.len();
             let kept = if newest { kept } else { self.pressed(at, kept, pressure) };
+            // A merged checkpoint tells of it, in less room than a line of its own takes.
+            if newest || kept.stub.is_none() || !pressure.merges() {
+                self.put(at, kept);
+            }
             newest = false;
-            self.put(at, kept);
         }
     }
 

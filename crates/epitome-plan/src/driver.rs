@@ -133,7 +133,6 @@ fn job<'a>(
         Wanted::Checkpoint(_) => SummaryKind::Checkpoint,
         Wanted::Digest(_) => SummaryKind::Digest,
     };
-    let (level, most) = (ask.level, ask.most);
-    let CompressOptions { style, passages, .. } = *options;
+    let (level, style, most, passages) = (ask.level, ask.style, ask.most, options.passages);
     SummaryJob { kind, level, entries, originals, kept, most, measure, style, passages }
 }

@@ -66,9 +66,10 @@ pub enum Rung {
     Inputs,
     /// Puts one line in the place of each tool exchange of the recent part but the newest.
     Stubs,
-    /// Lowers checkpoints by a level; a first compression finds none.
+    /// Words the checkpoint, which takes the place of those before it, a level lower and in short
+    /// prose: it needs less room.
     Lower,
-    /// Merges checkpoints; a first compression finds none.
+    /// Merges into it what stood as lines of their own: the stubs of the recent part.
     Merge,
     /// Cuts the user messages of the recent part.
     FoldUser,

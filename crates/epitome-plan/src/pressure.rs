@@ -2,6 +2,8 @@
 //!
 //! Invariant: plain data; the run presses harder, the draft obeys.
 
+use epitome_kernel::types::Level;
+
 /// How hard the ladder presses by now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pressure {
@@ -13,6 +15,8 @@ pub(crate) struct Pressure {
     pub(crate) inputs: bool,
     /// Whether exchanges of the recent part become stubs.
     pub(crate) stubs: bool,
+    /// How detailed the checkpoint is. Merged, it takes in the stubs of the recent part as well.
+    pub(crate) level: Level,
     /// Whether user messages of the recent part are cut.
     pub(crate) fold_user: bool,
     /// Whether the kernel words the checkpoint itself.
@@ -28,10 +32,16 @@ impl Pressure {
         results: false,
         inputs: false,
         stubs: false,
+        level: Level::Detailed,
         fold_user: false,
         own_words: false,
         checkpoint: true,
     };
     /// The last resort: as many of the newest messages as fit, and no checkpoint.
     pub(crate) const LAST: Self = Self { checkpoint: false, ..Self::NONE };
+
+    /// Whether one checkpoint stands for all that does not stay word for word.
+    pub(crate) fn merges(self) -> bool {
+        self.checkpoint && self.level == Level::Merged
+    }
 }

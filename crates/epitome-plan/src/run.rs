@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Summary, Unit,
+    Budget, Checkpoint, Entry, EntryId, Level, Op, PartId, Plan, Style, Summary, Unit,
 };
 
 use crate::ask::{Ask, Step, Wanted};
@@ -261,8 +261,9 @@ impl<'t> Run<'t> {
             }
         }
         kept.extend(state::entry(self.thread, draft.state.text.clone()));
-        let (what, level) = (Wanted::Checkpoint(entries), Level::Detailed);
-        Ask { what, level, summarizer: self.summarizer, kept, most }
+        let (what, level) = (Wanted::Checkpoint(entries), self.pressure.level);
+        let style = if level < Level::Detailed { Style::Brief } else { self.options.style };
+        Ask { what, level, style, summarizer: self.summarizer, kept, most }
     }
 
     /// The part whose digest is wanted next, and the most that may take with its marker.
@@ -278,8 +279,8 @@ impl<'t> Run<'t> {
         let kept = self.thread.entries().iter().filter(pinned).cloned();
         let kept = kept.chain(state::entry(self.thread, draft.state.text.clone())).collect();
         let most = self.ground().cutter().digest_room(part, most);
-        let (what, level) = (Wanted::Digest(part), Level::Detailed);
-        Some(Ask { what, level, summarizer: self.summarizer, kept, most })
+        let (what, level, style) = (Wanted::Digest(part), Level::Detailed, self.options.style);
+        Some(Ask { what, level, style, summarizer: self.summarizer, kept, most })
     }
 
     /// A draft with the answer for one of its texts. A summariser that fails is not asked for
@@ -327,13 +328,13 @@ impl<'t> Run<'t> {
         let mut ops = draft.ops();
         let mut left = Vec::new();
         if let Some(summary) = summary {
-            let level = if self.pressure.own_words { Level::Compact } else { Level::Detailed };
+            let own = if self.pressure.own_words { Level::Compact } else { Level::Detailed };
             left = summary.left;
             ops.push(Op::Summarize(Checkpoint {
                 id: draft.id,
                 covers: draft.covers.clone(),
                 text: self.label(draft) + summary.text.trim(),
-                level,
+                level: own.min(self.pressure.level),
                 stand: self.options.stand,
                 model: summary.model,
             }));
@@ -411,13 +412,16 @@ impl<'t> Run<'t> {
                 return;
             }
             self.rung += 1;
+            let lowest = |level: Level| self.pressure.level.min(level);
             match rung {
                 Rung::Results => self.pressure.results = true,
                 Rung::Inputs => self.pressure.inputs = !self.options.inputs.is_empty(),
                 Rung::Stubs => self.pressure.stubs = true,
+                Rung::Lower => self.pressure.level = lowest(Level::Moderate),
+                Rung::Merge => self.pressure.level = lowest(Level::Merged),
                 Rung::FoldUser => self.pressure.fold_user = true,
                 Rung::Chunks => self.pressure.own_words = true,
-                Rung::Lower | Rung::Merge | Rung::SmallerTail => {}
+                Rung::SmallerTail => {}
             }
         }
     }

@@ -207,7 +207,8 @@ impl<'t> Assembly<'t> {
             What::Checkpoint { covers, level, .. } => (Wanted::Checkpoint(covers.clone()), *level),
             What::Digest(part) => (Wanted::Digest(*part), Level::Detailed),
         };
-        Ask { what, level, summarizer: self.summarizer, kept: self.kept(wish), most }
+        let (style, summarizer) = (self.options.style, self.summarizer);
+        Ask { what, level, style, summarizer, kept: self.kept(wish), most }
     }
 
     /// Turns to the first summariser from this one on that has not given up.

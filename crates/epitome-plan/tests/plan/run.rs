@@ -1,7 +1,7 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
 use epitome_kernel::types::{
-    Body, Budget, Entry, EntryId, Image, Op, PartId, Role, SummaryKind, Unit,
+    Body, Budget, Entry, EntryId, Image, Level, Op, PartId, Role, Style, Summary, SummaryKind, Unit,
 };
 use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
 use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
@@ -192,6 +192,48 @@ fn a_run_is_stepped_by_hand() {
     assert!(run.answer(Err(SummaryError::TooSmall { most, least: most + 1 })).is_none());
     let Step::Summarize(second) = run.step() else { panic!("no summary is asked for") };
     assert!(second.most > most, "the results of the recent part are cut");
+}
+
+/// Steps to the next checkpoint that is wanted.
+fn wanted(run: &mut Run<'_>) -> (Vec<EntryId>, Ask) {
+    loop {
+        let Step::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+        let refused = Err(SummaryError::TooSmall { most: ask.most, least: ask.most + 1 });
+        match &ask.what {
+            Wanted::Checkpoint(covers) => return (covers.clone(), ask),
+            Wanted::Digest(_) => assert!(run.answer(refused).is_none()),
+        }
+    }
+}
+
+#[test]
+fn the_ladder_lowers_and_merges_before_it_cuts_what_people_said() {
+    let thread = Thread::new(session().entries(), &[]);
+    let mut options = options();
+    options.ladder = vec![Rung::Stubs, Rung::Lower, Rung::Merge, Rung::FoldUser];
+    let mut run = Run::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
+    let mut asks = Vec::new();
+    for _ in 0..4 {
+        let (covers, ask) = wanted(&mut run);
+        let refused = SummaryError::TooSmall { most: ask.most, least: ask.most + 1 };
+        asks.push((covers, ask.level, ask.style, ask.most));
+        if asks.len() < 4 {
+            assert!(run.answer(Err(refused)).is_none());
+        }
+    }
+    let [first, stubbed, lowered, merged] = &asks[..] else { panic!("{asks:?}") };
+    assert_eq!([first.1, stubbed.1], [Level::Detailed; 2]);
+    assert_eq!((lowered.1, lowered.2), (Level::Moderate, Style::Brief));
+    assert_eq!((&lowered.0, lowered.3), (&stubbed.0, stubbed.3), "only its wording is another");
+    assert_eq!(merged.1, Level::Merged);
+    assert_eq!(merged.0, lowered.0, "the stubs leave, people's words stay");
+    assert!(merged.3 > lowered.3, "it has the room of the stubs: {merged:?}");
+
+    let summary = Summary { text: "all of it".to_owned(), ..Summary::default() };
+    let Some(Outcome::Compressed(done)) = run.answer(Ok(summary)) else { panic!("it is over") };
+    assert_sound(&thread, &done.view);
+    let [one] = &done.checkpoints[..] else { panic!("{:?}", done.checkpoints) };
+    assert_eq!(one.level, Level::Merged.number());
 }
 
 #[test]
