@@ -90,6 +90,16 @@ impl Place {
         Ran::of(self.command(args), b"")
     }
 
+    /// Runs a line in a shell, as somebody does who copies it.
+    pub(crate) fn shell(&self, line: &str) -> Ran {
+        let mut command = Command::new("/bin/sh");
+        let folder = path().parent().unwrap().display().to_string();
+        command.args(["-c", line]).current_dir(self.0.path()).env_clear();
+        command.env("HOME", self.0.path()).env("PATH", format!("{folder}:/usr/bin:/bin"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ran::of(command, b"")
+    }
+
     /// Runs with an input on standard input.
     pub(crate) fn feed<S: AsRef<OsStr>>(
         &self,

@@ -30,6 +30,19 @@ fn question() -> Value {
             {"type": "tool_result", "tool_use_id": "t1", "content": log}]}]})
 }
 
+/// What a client asks late in a long conversation: more than a small window holds.
+fn long_question() -> Value {
+    let line = "The queue grows while the workers wait for a lease that nobody gives back. ";
+    let mut messages = Vec::new();
+    for turn in 0..60 {
+        messages.push(json!({"role": "user", "content": format!("Step {turn}: look again.")}));
+        let said = format!("At step {turn}: {}", line.repeat(12));
+        messages.push(json!({"role": "assistant", "content": said}));
+    }
+    messages.push(json!({"role": "user", "content": "And now?"}));
+    json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages})
+}
+
 /// Host and path of the address that a variable names.
 fn address(variable: &str) -> (String, String) {
     let base = env::var(variable).unwrap();
@@ -71,6 +84,11 @@ fn client() {
         Ok("ask") => {
             assert!(ask().starts_with("HTTP/1.1 200"));
             std::process::exit(7);
+        }
+        Ok("talk") => {
+            let (host, path) = address("ANTHROPIC_BASE_URL");
+            let answer = post_body(&host, &format!("{path}/v1/messages"), &long_question());
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         }
         Ok("try") => {
             let (host, path) = address("ANTHROPIC_BASE_URL");
@@ -148,6 +166,36 @@ fn a_client_is_compressed_and_ends_as_it_ends() {
     assert_eq!(place.files(), [".epitome", ".local"]);
     let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
     assert!(!log.contains(KEY) && !log.contains("FATAL"), "{log}");
+}
+
+#[track_caller]
+fn check_undo(flags: &[&str]) {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let url = upstream.url();
+    let all = [&["--anthropic-upstream", &*url, "--limit", "8000"], flags].concat();
+    let ran = run(&place, &all, "talk");
+    assert_eq!(ran.code, 0, "{flags:?}: {ran:?}");
+    let last = ran.err.lines().last().unwrap();
+    let (_, undo) = last.split_once("; undo: ").unwrap_or_else(|| panic!("{flags:?}: {last}"));
+    let undone = place.shell(undo);
+    assert_eq!(undone.code, 0, "{flags:?}: {undo}: {}", undone.err);
+    assert!(undone.text().contains("is taken back"), "{flags:?}: {}", undone.text());
+    // Once more there is nothing to undo: it was the only compression.
+    assert_eq!(place.shell(undo).code, 2, "{flags:?}: {undo}");
+
+    let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
+    for line in log.split('`').filter(|part| part.starts_with("epitome ")) {
+        let ran = place.shell(line);
+        assert_eq!(ran.code, 0, "{flags:?}: the log names {line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_closing_line_undoes_as_it_is_printed() {
+    check_undo(&[]);
+    check_undo(&["--store", "my stores/the first.db"]);
+    check_undo(&["--profile", "ollm"]);
+    check_undo(&["--profile", "staged", "--store", "it's.db"]);
 }
 
 /// Other programs of the machine cannot use what a client was given, and nobody is shown it.

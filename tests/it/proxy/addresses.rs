@@ -1,15 +1,12 @@
 //! Whatever is named works as it is printed: each command in a prompt, in `diff` and in `status`, run
 //! by a shell in the same folder behind a restart, whatever profile and store it was made under.
 
-use std::process::{Command, Stdio};
-
 use epitome_upstream::Script;
 use serde_json::json;
 
 use super::agent::{Agent, Api, calls};
 use super::serving::Serving;
 use crate::mcp::{call, hello};
-use crate::program::{Place, Ran, path};
 
 /// The commands that a prompt names, each as it stands there; it names no store, since that may change.
 fn commands(text: &str) -> Vec<String> {
@@ -31,16 +28,6 @@ fn printed(text: &str) -> Vec<String> {
     let quoted = text.split('`').filter(begins).map(str::to_owned);
     let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("back"));
     lines.map(|line| line.trim().to_owned()).chain(quoted).collect()
-}
-
-/// Runs a command as somebody does who copies it.
-fn in_shell(place: &Place, line: &str) -> Ran {
-    let mut command = Command::new("/bin/sh");
-    let program = path().parent().unwrap().display().to_string();
-    command.args(["-c", line]).current_dir(place.path("")).env_clear();
-    command.env("HOME", place.path("")).env("PATH", format!("{program}:/usr/bin:/bin"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ran::of(command, b"")
 }
 
 #[track_caller]
@@ -67,7 +54,7 @@ fn check(profile: &'static str, store: Option<&'static str>) {
     named.dedup();
     assert!(!named.is_empty(), "{context}: nothing is named");
     for line in &named {
-        let ran = in_shell(&serving.place, line);
+        let ran = serving.place.shell(line);
         assert_eq!(ran.code, 0, "{context}: {line}: {}", ran.err);
         assert!(ran.text().len() > 20, "{context}: {line}: {}", ran.text());
     }
