@@ -62,17 +62,14 @@ impl Kept {
 
 /// The passages of a departure that hold anything, in order. One whose entry names no original is
 /// its own.
-pub(crate) fn arrivals(departure: &Departure) -> Vec<Arrival<'_>> {
+pub(crate) fn arrivals(departure: &Departure) -> impl Iterator<Item = Arrival<'_>> {
     let originals: FxHashMap<ContentId, &str> =
         departure.blobs.iter().map(|blob| (blob.id, blob.text.as_str())).collect();
     let sources: FxHashMap<_, _> =
         departure.sources.iter().map(|(entry, id, source)| (*entry, (*id, source))).collect();
     let mut searched_to: FxHashMap<ContentId, usize> = FxHashMap::default();
-    departure
-        .passages
-        .iter()
-        .filter(|passage| !passage.text.trim().is_empty())
-        .map(|passage| {
+    departure.passages.iter().filter(|passage| !passage.text.trim().is_empty()).map(
+        move |passage| {
             let (entry, text) = (passage.entry, passage.text.as_str());
             let id = ContentId::of(text);
             let Some(&(original, source)) = sources.get(&entry) else {
@@ -85,8 +82,8 @@ pub(crate) fn arrivals(departure: &Departure) -> Vec<Arrival<'_>> {
                 Some(found)
             });
             Arrival { id, text, original, source: source.clone(), range }
-        })
-        .collect()
+        },
+    )
 }
 
 /// Where `text` stands in `whole`: after `from` if it can be, for passages come in order.
@@ -176,7 +173,7 @@ mod tests {
     #[track_caller]
     fn check(original: &str, passages: &[&str], expected: &[Option<Range<usize>>]) {
         let departure = departure(original, passages);
-        let ranges: Vec<_> = arrivals(&departure).into_iter().map(|a| a.range).collect();
+        let ranges: Vec<_> = arrivals(&departure).map(|a| a.range).collect();
         assert_eq!(ranges, expected);
     }
 
@@ -199,7 +196,7 @@ mod tests {
     fn a_passage_without_source_is_its_own_original() {
         let mut departure = departure("one", &["one"]);
         departure.sources.clear();
-        let arrivals = arrivals(&departure);
+        let arrivals: Vec<_> = arrivals(&departure).collect();
         assert_eq!(arrivals[0].original, ContentId::of("one"));
         assert_eq!(arrivals[0].source, "e4");
     }

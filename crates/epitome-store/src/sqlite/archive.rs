@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use crate::{Archive, Finding};
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
 use epitome_kernel::{Departure, Said, StoreError};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
+use super::fail::Fail;
 use super::journal::number;
-use super::ledger::{MESSAGE, SESSION};
+use super::ledger::{Ledger, MESSAGE, SESSION};
+use super::session::SessionId;
 use super::{Sqlite, answer, copy, delete, epoch, erase, session, shelf, snapshot, tree};
 
 impl Archive for Sqlite {
@@ -154,37 +156,68 @@ impl Archive for Sqlite {
         messages: &[Chain],
         departure: &Departure,
     ) -> Result<(), StoreError> {
+        let many = departure.passages.len() > shelf::PORTION;
         self.record(scope, |connection, ledger| {
-            // It was erased or deleted since it was read: what was made of it must not come back.
-            // The others are offered again.
-            let found = session::number(connection, ledger.scope, name)?;
-            let Some(session) = found else { return Ok(()) };
-            let owner = (ledger.scope, session);
-            let mut nodes = Vec::new();
-            for &chain in messages {
-                let is_there = match tree::find(connection, owner, chain)? {
-                    Some(node) => {
-                        nodes.push(node.id);
-                        tree::has_bytes(connection, node.id)?
-                    }
-                    None => answer::is_open(connection, owner, chain)?,
-                };
-                if !is_there {
-                    return Ok(());
-                }
+            let Some(session) = offered(connection, ledger, name, messages)? else { return Ok(()) };
+            shelf::keep(connection, ledger, session, departure)?;
+            if many { Ok(()) } else { cut(connection, ledger, session, messages) }
+        })?;
+        if !many {
+            return Ok(());
+        }
+        // They are offered again unless all passages are there.
+        self.keep_rest(scope, Some(name), departure)?;
+        self.record(scope, |connection, ledger| {
+            match offered(connection, ledger, name, messages)? {
+                Some(session) => cut(connection, ledger, session, messages),
+                None => Ok(()),
             }
-            for node in nodes {
-                ledger.change(connection, &MESSAGE, node, "indexed = 1", &[])?;
-            }
-            tree::all_indexed(connection, ledger.scope)?;
-            for &chain in messages {
-                answer::indexed(connection, ledger, session, chain)?;
-            }
-            Ok(shelf::keep(connection, ledger, session, departure)?)
         })
     }
 
     fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
         self.examine(repair)
     }
+}
+
+/// The session that still holds all of these messages. One of them that was erased or deleted since
+/// it was read must not come back by what was made of it; the others are offered again.
+fn offered(
+    connection: &Connection,
+    ledger: &Ledger,
+    name: &str,
+    messages: &[Chain],
+) -> Result<Option<SessionId>, Fail> {
+    let found = session::number(connection, ledger.scope, name)?;
+    let Some(session) = found else { return Ok(None) };
+    let owner = (ledger.scope, session);
+    for &chain in messages {
+        let is_there = match tree::find(connection, owner, chain)? {
+            Some(node) => tree::has_bytes(connection, node.id)?,
+            None => answer::is_open(connection, owner, chain)?,
+        };
+        if !is_there {
+            return Ok(None);
+        }
+    }
+    Ok(Some(session))
+}
+
+/// Notes that these messages are cut into passages.
+fn cut(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    messages: &[Chain],
+) -> Result<(), Fail> {
+    for &chain in messages {
+        if let Some(node) = tree::find(connection, (ledger.scope, session), chain)? {
+            ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
+        }
+    }
+    tree::all_indexed(connection, ledger.scope)?;
+    for &chain in messages {
+        answer::indexed(connection, ledger, session, chain)?;
+    }
+    Ok(())
 }

@@ -64,8 +64,11 @@ impl Journal for Sqlite {
 
     fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
         batch::follows(batch)?;
-        let (scope, session) = (scope.to_owned(), name.to_owned());
-        self.along(Record { scope, session, what: What::Said(batch.clone()) })
+        let (of, session) = (scope.to_owned(), name.to_owned());
+        self.along(Record { scope: of, session, what: What::Said(batch.clone()) })?;
+        // It is recorded by now. A search cuts anew what has no passages.
+        drop(self.keep_rest(scope, Some(name), &batch.departure));
+        Ok(())
     }
 
     fn answered(&self, scope: &str, name: &str, answer: &Answered) -> Result<(), StoreError> {
@@ -138,7 +141,7 @@ impl Journal for Sqlite {
         seen: u64,
     ) -> Result<Commit, StoreError> {
         batch::addressed(epoch)?;
-        self.record(scope, |connection, ledger| {
+        let done = self.record(scope, |connection, ledger| {
             let (session, info) = session::named(connection, Some(ledger.scope), name)?;
             if ledger.seen as u64 != seen {
                 return Ok(Commit::Behind);
@@ -147,7 +150,11 @@ impl Journal for Sqlite {
             shelf::keep(connection, ledger, session, departure)?;
             ledger.seen += 1;
             Ok(Commit::Done(ledger.seen as u64))
-        })
+        })?;
+        if let Commit::Done(_) = done {
+            drop(self.keep_rest(scope, Some(name), departure));
+        }
+        Ok(done)
     }
 
     fn mark(&self, scope: &str, name: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {

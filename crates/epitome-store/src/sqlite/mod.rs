@@ -35,9 +35,9 @@ mod tree;
 mod verify;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::copying::Copying;
@@ -47,7 +47,7 @@ use self::ledger::Ledger;
 use self::moment::Moment;
 use self::schema::{Refusal, Sync};
 use crate::near::{missed, near};
-use crate::passage::{Kept, answer, joined, pieces};
+use crate::passage::{Kept, answer, arrivals, joined, pieces};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -195,9 +195,36 @@ impl Sqlite {
         self.read(|connection| search::candidates_of(connection, of, query))
     }
 
-    /// The connection. A panic while it was held rolled its transaction back.
+    /// The connection. A panic while it was held rolled its transaction back. Whoever waits for it
+    /// gets it before whoever had it for long.
     fn lock(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock()
+    }
+
+    /// Writes the passages of a departure that were too many for the transaction in which its
+    /// originals were written, a portion at a time: others get the file between two of them. What
+    /// is deleted or erased meanwhile does not come back.
+    fn keep_rest(
+        &self,
+        scope: &str,
+        session: Option<&str>,
+        departure: &Departure,
+    ) -> Result<(), StoreError> {
+        if departure.passages.len() <= shelf::PORTION {
+            return Ok(());
+        }
+        let mut rest = arrivals(departure).skip(shelf::PORTION).peekable();
+        while rest.peek().is_some() {
+            let portion: Vec<_> = rest.by_ref().take(shelf::PORTION).collect();
+            self.record(scope, |connection, ledger| {
+                let session = match session {
+                    Some(name) => session::named(connection, Some(ledger.scope), name)?.0,
+                    None => shelf::NO_SESSION,
+                };
+                Ok(shelf::keep_more(connection, ledger, session, &portion)?)
+            })?;
+        }
+        Ok(())
     }
 
     /// Reads at one moment, whatever other processes write meanwhile.
@@ -277,6 +304,7 @@ impl Store for Sqlite {
         self.write(scope, sync, |connection, ledger| {
             Ok(shelf::keep(connection, ledger, shelf::NO_SESSION, departure)?)
         })?;
+        self.keep_rest(scope, None, departure)?;
         self.lock()
             .wait_for(self.durability)
             .map_err(|error| Fail::Sql(error).at(&self.path, "cannot be written"))

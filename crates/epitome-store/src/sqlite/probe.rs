@@ -3,7 +3,6 @@
 //! Invariant: nothing that is kept changes, and nobody waits: neither for another process nor for
 //! records that are being written. Called by [`crate::FallbackStore`] during an outage.
 
-use std::sync::TryLockError;
 use std::time::Duration;
 
 use super::{Sqlite, file, schema};
@@ -18,12 +17,8 @@ impl Sqlite {
         if file::has_room(&file::beside(&self.path, "-room"), ROOM).is_err() {
             return false;
         }
-        let link = match self.link.try_lock() {
-            Ok(link) => link,
-            Err(TryLockError::Poisoned(link)) => link.into_inner(),
-            // Somebody writes, or waits to.
-            Err(TryLockError::WouldBlock) => return false,
-        };
+        // Else somebody writes, or waits to.
+        let Some(link) = self.link.try_lock() else { return false };
         let connection = &link.connection;
         let patience = |wait| connection.busy_timeout(wait);
         let written = patience(Duration::ZERO).and_then(|()| schema::touch(connection));

@@ -12,13 +12,17 @@ use super::fail::Fail;
 use super::fulltext;
 use super::ledger::{self, BLOB, HELD, Ledger, MESSAGE, PASSAGE};
 use super::session::SessionId;
-use crate::passage::arrivals;
+use crate::passage::{Arrival, arrivals};
 use crate::prefix::Prefix;
 
 /// Holds what was kept outside of any session.
 pub(crate) const NO_SESSION: SessionId = 0;
 
-/// Adds a departure.
+/// So many passages are written in one transaction at most: nobody waits for the file longer.
+pub(crate) const PORTION: usize = 512;
+
+/// Adds a departure: its originals, and of its passages the first [`PORTION`]. The others follow with
+/// [`keep_more`].
 pub(crate) fn keep(
     connection: &Connection,
     ledger: &mut Ledger,
@@ -29,30 +33,58 @@ pub(crate) fn keep(
         put(connection, ledger, session, blob.id, Some(&blob.source), &blob.text)?;
     }
     let index = fulltext::Index::new(ledger.scope);
-    for arrival in arrivals(departure) {
-        let holder = if arrival.range.is_some() { arrival.original } else { arrival.id };
-        let start = arrival.range.as_ref().map_or(0, |range| range.start) as i64;
-        let length = arrival.text.len() as i64;
-        let (id, original) = (arrival.id.0, arrival.original.0);
-        let values = params![id, original, arrival.source, holder.0, start, length, session];
-        if !ledger.insert(connection, &PASSAGE, values, &[])? {
-            continue;
-        }
-        connection
-            .prepare_cached("INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)")?
-            .execute(params![connection.last_insert_rowid(), index.terms(arrival.text)])?;
-        if arrival.range.is_some() {
-            continue;
-        }
-        if arrival.original == arrival.id {
-            put(connection, ledger, session, arrival.id, Some(&arrival.source), arrival.text)?;
-        } else {
-            // It stays as long as its original does, whoever holds that.
-            let values = params![arrival.id.0, None::<String>];
-            ledger.insert(connection, &BLOB, values, params![arrival.text])?;
+    let mut first = arrivals(departure).take(PORTION);
+    first.try_for_each(|arrival| keep_passage(connection, ledger, session, &index, &arrival))
+}
+
+/// Adds more of a departure's passages, but for those whose original was erased meanwhile.
+pub(crate) fn keep_more(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    arrivals: &[Arrival<'_>],
+) -> rusqlite::Result<()> {
+    let index = fulltext::Index::new(ledger.scope);
+    for of_one in arrivals.chunk_by(|one, next| one.original == next.original) {
+        let Some(first) = of_one.first() else { continue };
+        let is_there: bool = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM blob WHERE scope = ?1 AND id = ?2)")?
+            .query_row(params![ledger.scope, first.original.0], |row| row.get(0))?;
+        for arrival in of_one.iter().filter(|one| is_there || one.original == one.id) {
+            keep_passage(connection, ledger, session, &index, arrival)?;
         }
     }
     Ok(())
+}
+
+fn keep_passage(
+    connection: &Connection,
+    ledger: &mut Ledger,
+    session: SessionId,
+    index: &fulltext::Index,
+    arrival: &Arrival<'_>,
+) -> rusqlite::Result<()> {
+    let holder = if arrival.range.is_some() { arrival.original } else { arrival.id };
+    let start = arrival.range.as_ref().map_or(0, |range| range.start) as i64;
+    let length = arrival.text.len() as i64;
+    let (id, original) = (arrival.id.0, arrival.original.0);
+    let values = params![id, original, arrival.source, holder.0, start, length, session];
+    if !ledger.insert(connection, &PASSAGE, values, &[])? {
+        return Ok(());
+    }
+    connection
+        .prepare_cached("INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)")?
+        .execute(params![connection.last_insert_rowid(), index.terms(arrival.text)])?;
+    if arrival.range.is_some() {
+        return Ok(());
+    }
+    if arrival.original == arrival.id {
+        put(connection, ledger, session, arrival.id, Some(&arrival.source), arrival.text)
+    } else {
+        // It stays as long as its original does, whoever holds that.
+        let values = params![arrival.id.0, None::<String>];
+        ledger.insert(connection, &BLOB, values, params![arrival.text]).map(drop)
+    }
 }
 
 /// Has what several sessions hold cut into passages again, so that it is found under each of them:
