@@ -6,6 +6,8 @@ mod corpus;
 #[cfg(test)]
 mod demands;
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod scan;
