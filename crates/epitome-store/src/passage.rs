@@ -34,7 +34,7 @@ pub(crate) struct Arrival<'a> {
 pub(crate) struct Kept {
     /// The address of its text.
     pub(crate) id: ContentId,
-    /// Its place in the order of the conversation; neighbours differ by one.
+    /// Its place among those of its session; neighbours differ by one.
     pub(crate) order: i64,
     /// The original it was cut from.
     pub(crate) original: ContentId,
@@ -57,6 +57,35 @@ impl Kept {
 
     fn start(&self) -> Option<usize> {
         self.span.as_ref().map(|span| span.start)
+    }
+}
+
+/// Tells passages their places, session by session: what others say meanwhile parts no neighbours.
+#[derive(Default)]
+pub(crate) struct Places(FxHashMap<i64, Placed>);
+
+/// The passage of a session that was placed last.
+struct Placed {
+    passage: i64,
+    place: i64,
+}
+
+impl Places {
+    /// The place of the next passage of a session; `before` is the one before it there, whether or
+    /// not that has a place.
+    pub(crate) fn next(&mut self, session: i64, passage: i64, before: Option<i64>) -> i64 {
+        let place = match self.0.get(&session) {
+            Some(last) if before == Some(last.passage) => last.place + 1,
+            Some(last) => last.place + 2,
+            None => session << 32,
+        };
+        self.0.insert(session, Placed { passage, place });
+        place
+    }
+
+    /// The passage of a session that has the last place so far.
+    pub(crate) fn last(&self, session: i64) -> Option<i64> {
+        self.0.get(&session).map(|last| last.passage)
     }
 }
 

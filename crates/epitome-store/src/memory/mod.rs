@@ -22,7 +22,7 @@ use self::answer::Answer;
 use self::tree::Tree;
 use crate::marks;
 use crate::near::{missed, near};
-use crate::passage::{Kept, answer, arrivals, joined, pieces};
+use crate::passage::{Kept, Places, answer, arrivals, joined, pieces};
 use crate::prefix::Prefix;
 
 /// A store in memory.
@@ -149,11 +149,10 @@ impl Shelf {
                 let (source, text) = (arrival.source.clone(), arrival.text.to_owned());
                 self.put(session, Blob { id: arrival.id, source, text });
             }
-            let order = self.passages.last().map_or(0, |last| last.kept.order + 1);
             let (own, span) = (arrival.range.is_none(), arrival.range);
             let (id, original, source) = (arrival.id, arrival.original, arrival.source);
             let (also, text) = (Vec::new(), arrival.text.to_owned());
-            let kept = Kept { id, order, original, source, also, span, text };
+            let kept = Kept { id, order: 0, original, source, also, span, text };
             self.passages.push(Passage { session, own, kept });
         }
     }
@@ -165,7 +164,7 @@ impl Shelf {
     }
 
     fn kept(&self) -> Vec<Kept> {
-        self.found().map(|passage| passage.kept.clone()).collect()
+        placed(self.found())
     }
 
     /// Whether only sessions in the trash hold an original.
@@ -178,6 +177,16 @@ impl Shelf {
         let new = || Original { blob: blob.clone(), held: BTreeSet::new() };
         self.originals.entry(blob.id).or_insert_with(new).held.insert(session);
     }
+}
+
+/// Passages, each with its place in its session.
+fn placed<'p>(passages: impl Iterator<Item = &'p Passage>) -> Vec<Kept> {
+    let mut places = Places::default();
+    let passages = passages.zip(0..).map(|(Passage { session, kept, .. }, at)| {
+        let order = places.next(*session, at, places.last(*session));
+        Kept { order, ..kept.clone() }
+    });
+    passages.collect()
 }
 
 impl Store for Memory {

@@ -6,7 +6,7 @@
 use epitome_kernel::{Beginning, SessionOf};
 
 use super::tree::Node;
-use super::{Made, Memory, Shelf};
+use super::{Made, Memory, Shelf, placed};
 use crate::copied::SessionCopy;
 use crate::passage::Kept;
 
@@ -31,7 +31,7 @@ impl Memory {
         self.read(of.scope, |shelf| {
             let session = shelf.session(of.session).map(|(id, _)| id);
             let own = shelf.found().filter(|passage| Some(passage.session) == session);
-            own.map(|passage| passage.kept.clone()).collect()
+            placed(own)
         })
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
 use super::{fulltext, session, shelf};
-use crate::passage::Kept;
+use crate::passage::{Kept, Places};
 
 /// Passages of one scope that are all ranked; of more, the full-text index proposes some.
 const RANKED_WHOLE: i64 = 5_000;
@@ -140,18 +140,21 @@ impl Shelf<'_> {
     /// The passages with the ids that a query selects; `?1` is the scope.
     fn load(&mut self, chosen: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<Kept>> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT id, original, source, holder, start, length, text_id FROM passage
-             WHERE scope = ?1 AND id IN ({chosen}) AND session NOT IN
+            "SELECT id, original, source, holder, start, length, text_id, session,
+                 (SELECT max(id) FROM passage AS before WHERE before.scope = ?1
+                  AND before.session = passage.session AND before.id < passage.id)
+             FROM passage WHERE scope = ?1 AND id IN ({chosen}) AND session NOT IN
                  (SELECT id FROM session WHERE scope = ?1 AND trashed) ORDER BY id"
         ))?;
         let mut rows = statement.query(values)?;
-        let mut kept = Vec::new();
+        let (mut kept, mut places) = (Vec::new(), Places::default());
         while let Some(row) = rows.next()? {
             let (start, length): (u32, u32) = (row.get(4)?, row.get(5)?);
             let range = start as usize..(start as usize).saturating_add(length as usize);
             let holder = row.get(3)?;
             let Some(text) = self.slice(holder, range.clone())? else { continue };
-            let (order, original) = (row.get(0)?, ContentId(row.get(1)?));
+            let order = places.next(row.get(7)?, row.get(0)?, row.get(8)?);
+            let original = ContentId(row.get(1)?);
             let span = (holder == original.0).then_some(range);
             let (id, source) = (ContentId(row.get(6)?), row.get(2)?);
             let also = Vec::new();

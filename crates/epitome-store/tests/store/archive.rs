@@ -402,6 +402,25 @@ fn a_piece_that_two_sessions_share_outlives_each_of_them() {
     }
 }
 
+/// A piece that another session brings meanwhile changes nothing of what is found in this one.
+#[test]
+fn neighbours_stay_neighbours_whoever_comes_between() {
+    each_store(|store| {
+        let text = "red apples\nred pears";
+        let (id, source) = (ContentId::of(text), "one: e0 user".to_owned());
+        let piece = |text: &str| Departure {
+            passages: vec![Passage { entry: EntryId(0), text: text.to_owned() }],
+            sources: vec![(EntryId(0), id, source.clone())],
+            blobs: vec![Blob { id, source: source.clone(), text: "red apples\nred pears".into() }],
+        };
+        say(store, "one", &[], &["one"]);
+        store.index(SCOPE, "one", &chains(&["one"]), &piece("red apples")).unwrap();
+        say_findably(store, "two", &["green"]);
+        store.index(SCOPE, "one", &chains(&["one"]), &piece("red pears")).unwrap();
+        assert_eq!(found_in(store, "one", "red"), [format!("one: e0 user: {text}")]);
+    });
+}
+
 /// Of a session that is too large to be ranked whole its own passages are proposed, and those that
 /// say a phrase which was cut in two.
 #[test]

@@ -394,7 +394,10 @@ fn check(clients: &[Client], steps: &[(usize, Step)], journal: impl Fn() -> Arc<
     for (number, shown) in together {
         let mut alone = run(journal(), clients, steps, Some(number));
         let alone = alone.remove(&number).unwrap_or_default();
-        assert_eq!(shown, alone, "client {number}: {:?}", clients[number]);
+        assert_eq!(shown.len(), alone.len(), "client {number}: {:?}", clients[number]);
+        for (shown, alone) in shown.iter().zip(&alone) {
+            assert_eq!(shown, alone, "client {number}: {:?}", clients[number]);
+        }
     }
 }
 
