@@ -17,6 +17,7 @@ use super::compress::Brief;
 use super::due::{Due, Work};
 use super::events::Events;
 use super::ground::{Ground, Whole};
+use super::proposing::Proposing;
 use super::state::State;
 use crate::background::{Assignment, Background, Draft, Errand, Key, Worded, worded};
 use crate::council::Council;
@@ -146,7 +147,8 @@ impl Session {
             Due { cause, target, worth: u64::MAX, forced: false, holds: true, work: Work::Draft };
         // Whatever it would do besides is done with the compression itself.
         let (mut state, mut unheard) = (state.clone(), Events::new(ground.name, String::new()));
-        let proposal = self.propose(ground, whole, &brief, due, &mut state, &mut unheard).await;
+        let proposing = Proposing { session: self, ground, whole, brief: &brief, due };
+        let proposal = proposing.proposal(&mut state, &mut unheard).await;
         let Some(background) = &mut self.background else { return };
         let late = proposal.ok().flatten().and_then(|proposal| proposal.late);
         let Some(late) = late.filter(|late| late.assignment.orders.ops.iter().all(is_steady))

@@ -9,8 +9,8 @@ use epitome_types::Unit;
 use epitome_wire::{Format, Scan};
 
 use super::ground::Ground;
+use super::reading::Reading;
 use super::source::Source;
-use super::turn::Reading;
 use super::{Prompt, Session};
 use crate::Error;
 use crate::target::KnownLimit;
