@@ -73,7 +73,10 @@ impl Line {
         (line.skip, line.side) = (prepared.skip, prepared.side);
         line.prepared = since(line.started, now);
         line.bytes_in = prepared.plain.len() as u64;
-        line.hour = keeps_an_hour(&prepared.plain);
+        line.hour = match prepared.sent() {
+            Some(sent) => sent.keeps_an_hour(),
+            None => keeps_an_hour(&prepared.plain),
+        };
         self.made(tenant, prepared);
     }
 

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::json::{self, Cursor, Kind, Span, Value};
@@ -36,6 +37,8 @@ pub struct Scan {
     pub stream: Option<bool>,
     /// Whether the history, or part of it, is kept by the provider.
     pub continued: bool,
+    /// Whether the request itself asks for a cache of an hour, beside its messages and blocks.
+    hour: bool,
 }
 
 impl Scan {
@@ -55,6 +58,12 @@ impl Scan {
         }
         out.extend_from_slice(body.get(at..).unwrap_or_default());
         out
+    }
+
+    /// Whether a cache of an hour is asked for anywhere, which costs more to write (hazard 14).
+    pub fn keeps_an_hour(&self) -> bool {
+        let lead = self.system.iter().chain(&self.tools);
+        self.hour || lead.chain(&self.messages).any(|span| span.hour)
     }
 
     /// A message of the scanned body, as it came; empty for a place that it does not have.
@@ -80,6 +89,8 @@ pub struct MessageSpan {
     /// xxh3-128 of those bytes without the cache marks of the message, of its blocks and of the
     /// blocks in its results: an identity within this process, never stored (PERF 2).
     pub hash: u128,
+    /// Whether a cache mark in it asks for an hour.
+    hour: bool,
 }
 
 /// Finds and hashes the messages of a body: the items of its `messages` or `input`, or of a bare
@@ -164,6 +175,7 @@ impl Scan {
     fn note(&mut self, key: &str, value: Value<'_>, format: Format) {
         match key {
             "model" => self.model = value.as_str().map(Into::into),
+            "cache_control" => self.hour = is_an_hour(value.raw()),
             "stream" => self.stream = (value.kind() == Kind::Bool).then(|| value.raw() == "true"),
             "tools" => self.tools = Some(plain(value)),
             "functions" if self.tools.is_none() => self.tools = Some(plain(value)),
@@ -182,7 +194,17 @@ impl Scan {
 /// A value that is known by all its bytes.
 fn plain(value: Value<'_>) -> MessageSpan {
     let Span { start, end } = value.span();
-    MessageSpan { range: start..end, hash: xxh3_128(value.raw().as_bytes()) }
+    let raw = value.raw();
+    let hour = memmem::find_iter(raw.as_bytes(), MARK).any(|at| {
+        let mark = &raw[at..];
+        is_an_hour(&mark[..mark.find('}').unwrap_or(mark.len())])
+    });
+    MessageSpan { range: start..end, hash: xxh3_128(raw.as_bytes()), hour }
+}
+
+/// Whether a cache mark asks for an hour. In a text the quotes would be escaped.
+fn is_an_hour(mark: &str) -> bool {
+    mark.contains("\"1h\"")
 }
 
 /// The items of the array that begins at the cursor.
@@ -206,14 +228,14 @@ fn messages(
 /// Steps over a value that is a known one, byte for byte. One with marks in it is known by other
 /// bytes than its own, and never found here.
 fn same(text: &str, cursor: &mut Cursor<'_>, known: Option<&MessageSpan>) -> Option<MessageSpan> {
-    let MessageSpan { range, hash } = known?;
+    let MessageSpan { range, hash, hour } = known?;
     // Of other values nobody can tell by their bytes alone that they end there.
     let is_closed = matches!(cursor.peek()?, b'{' | b'[' | b'"');
     let span = Span::new(cursor.at(), cursor.at() + range.len());
     let bytes = text.as_bytes().get(span.start..span.end).filter(|_| is_closed)?;
     (xxh3_128(bytes) == *hash).then(|| {
         cursor.jump(span.end);
-        MessageSpan { range: span.start..span.end, hash: *hash }
+        MessageSpan { range: span.start..span.end, hash: *hash, hour: *hour }
     })
 }
 
@@ -250,16 +272,17 @@ fn marked(text: &str, cursor: &mut Cursor<'_>, depth: Depth) -> Result<MessageSp
     let range = start..cursor.at();
     if cuts.is_empty() {
         let hash = xxh3_128(Span::new(range.start, range.end).of(text).as_bytes());
-        return Ok(MessageSpan { range, hash });
+        return Ok(MessageSpan { range, hash, hour: false });
     }
     let mut hash = Xxh3::new();
-    let mut at = start;
+    let (mut at, mut hour) = (start, false);
     for cut in cuts {
+        hour |= is_an_hour(cut.of(text));
         hash.update(Span::new(at, cut.start).of(text).as_bytes());
         at = cut.end;
     }
     hash.update(Span::new(at, range.end).of(text).as_bytes());
-    Ok(MessageSpan { range, hash: hash.digest128() })
+    Ok(MessageSpan { range, hash: hash.digest128(), hour })
 }
 
 /// Steps over a value and notes where marks stand in it, each with one comma beside it.
@@ -387,6 +410,29 @@ mod tests {
         let body = r#"{"messages":[],"options":{"num_ctx":8192}}"#;
         let all = scan(body.as_bytes(), Format::Ollama).unwrap();
         assert_eq!(all.context_size, Some(8192));
+    }
+
+    #[test]
+    fn an_hour_is_asked_for_by_a_mark() {
+        let check = |body: &str, expected| {
+            let first = scan(body.as_bytes(), Format::Anthropic).unwrap();
+            assert_eq!(first.keeps_an_hour(), expected, "{body}");
+            let again = scan_after(body.as_bytes(), Format::Anthropic, &first).unwrap();
+            assert_eq!(again, first, "{body}");
+        };
+        let with = |hour: &str| format!(r#""cache_control":{{"type":"ephemeral"{hour}}}"#);
+        let (hour, minutes) = (with(r#","ttl" : "1h""#), with(r#","ttl":"5m""#));
+        for (mark, expected) in [(&hour, true), (&minutes, false)] {
+            let block = format!(r#"{{"type":"text","text":"a",{mark}}}"#);
+            check(&format!(r#"{{"messages":[{{"role":"user","content":[{block}]}}]}}"#), expected);
+            check(&format!(r#"{{"system":[{block}],"messages":[]}}"#), expected);
+            check(&format!(r#"{{"tools":[{{"name":"a",{mark}}}],"messages":[]}}"#), expected);
+            check(&format!(r#"{{{mark},"messages":[]}}"#), expected);
+        }
+        check(r#"{"messages":[{"role":"user","content":"\"cache_control\" \"1h\""}]}"#, false);
+        check(r#"{"messages":[{"role":"user","content":"1h"}],"tools":[{"name":"1h"}]}"#, false);
+        let tools = format!(r#"[{{"name":"a",{minutes}}},{{"name":"1h"}}]"#);
+        check(&format!(r#"{{"messages":[],"tools":{tools}}}"#), false);
     }
 
     #[test]

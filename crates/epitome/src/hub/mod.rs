@@ -59,9 +59,16 @@ pub struct Sent {
     told: Option<u64>,
     /// Whether the client has its own history compacted with it.
     compacting: bool,
+    hour: bool,
 }
 
 impl Sent {
+    /// Whether the client asks its provider to keep what it caches for an hour, which costs more to
+    /// write (hazard 14).
+    pub fn keeps_an_hour(&self) -> bool {
+        self.hour
+    }
+
     /// Whether the client asks for a summary of its history, to go on with that in its place.
     pub fn compacts(&self) -> bool {
         self.compacting
@@ -332,7 +339,8 @@ impl Hub {
         let compacting = compaction::asks_for(history.last(ask));
         let (tenant, label) = (ask.tenant.clone(), ask.label.clone());
         let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
-        Sent { prompt, scope, tenant, label, format, told, compacting }
+        let hour = history.scan.keeps_an_hour();
+        Sent { prompt, scope, tenant, label, format, told, compacting, hour }
     }
 
     /// A session that knows nothing yet.

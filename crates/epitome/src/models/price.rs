@@ -103,7 +103,7 @@ impl Prices {
         let shorts = wholes.iter().map(|whole| undated(whole));
         // An entry may be of one date alone; it goes before the one of all of them.
         let mut ways = wholes.iter().map(String::as_str).chain(shorts);
-        ways.find_map(|way| self.models.iter().find(|entry| dashed(&entry.name) == way))
+        ways.find_map(|way| self.models.iter().find(|entry| entry.dashed == way))
     }
 }
 
@@ -169,6 +169,8 @@ impl Default for Prices {
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
     name: String,
+    /// The same as models are compared.
+    dashed: String,
     figures: Figures,
 }
 
@@ -249,7 +251,8 @@ impl From<Named> for Entry {
     fn from(named: Named) -> Self {
         let Named { name, input, read, write, write_1h, output, above, times } = named;
         let input = Some(input);
-        Self { name, figures: Figures { input, read, write, write_1h, output, above, times } }
+        let figures = Figures { input, read, write, write_1h, output, above, times };
+        Self { dashed: dashed(&name), name, figures }
     }
 }
 

@@ -74,8 +74,7 @@ impl Session {
     /// That words of models take the place of extracts, where there are any and rewriting the
     /// prompt costs nothing.
     pub(super) fn rewording(&self, ground: &Ground<'_, '_>, brief: &Brief) -> Option<Due> {
-        let prices = self.prices(ground.source);
-        let is_free = ground.cold || prices.write <= prices.read;
+        let is_free = ground.cold || ground.prices.write <= ground.prices.read;
         let background = self.background.as_ref().filter(|_| is_free)?;
         let is_there = background.has_words_for(ground.standing.epoch);
         let is_ours = is_there && !ground.source.scan.continued;

@@ -66,9 +66,10 @@ impl Due {
 impl Session {
     /// What the cache takes of a request's model; nothing on a server of one's own.
     pub(super) fn prices(&self, source: &Source<'_>) -> CachePrices {
+        let (profile, hour) = (&self.settings.profile, source.scan.keeps_an_hour());
         match source.format {
-            Format::Ollama => self.settings.profile.unpaid(),
-            _ => self.settings.profile.cache_prices(source.model(), source.is_kept_an_hour()),
+            Format::Ollama => profile.unpaid(),
+            _ => profile.cache_prices(source.model(), hour),
         }
     }
 
@@ -90,8 +91,7 @@ impl Session {
         let is_pending = pending.is_some();
         let asked = self.asked.then(|| USER.to_owned()).or(pending);
         let manual = asked.is_some().then_some(Cause::Manual);
-        let prices = self.prices(ground.source);
-        let cache = state.meter.look(size, ground.cold, &brief.budgets, prices);
+        let cache = state.meter.look(size, ground.cold, &brief.budgets, ground.prices);
         let mut job = TriggerJob {
             common: brief.common.clone(),
             cause: match self.told.refused {
@@ -157,7 +157,7 @@ impl Session {
         if tokens[0] > ground.live.limit {
             return u64::MAX;
         }
-        let (head, prices) = (head(brief), self.prices(ground.source));
+        let (head, prices) = (head(brief), ground.prices);
         state.meter.most_worth(&Rewrite { tokens, head, cold: ground.cold, prices })
     }
 
@@ -178,7 +178,7 @@ impl Session {
             head: head(brief),
             cold: ground.cold,
             rewritten: proposal.is_some(),
-            prices: self.prices(ground.source),
+            prices: ground.prices,
         })
     }
 }

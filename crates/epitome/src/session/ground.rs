@@ -5,6 +5,7 @@
 //! by the turn, read by each of its steps.
 
 use epitome_kernel::{InForce, Lineage, View, identity};
+use epitome_plan::CachePrices;
 use epitome_types::hook::Common;
 use epitome_types::{Breakdown, EntryKey};
 
@@ -31,6 +32,8 @@ pub(crate) struct Ground<'a, 's> {
     pub(crate) at: &'a str,
     /// Whether the provider has no prefix of the prompt to read.
     pub(crate) cold: bool,
+    /// What its provider's cache takes.
+    pub(crate) prices: CachePrices,
     /// Tokens of the tools.
     pub(crate) schemas: u64,
     /// What is new, or all of it.

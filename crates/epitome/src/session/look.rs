@@ -43,6 +43,7 @@ impl Session {
             name,
             at,
             cold,
+            prices: self.prices(source),
             schemas,
             tail,
             tally,

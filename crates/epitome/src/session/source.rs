@@ -75,11 +75,6 @@ impl<'a> Source<'a> {
         self.scan.model.as_deref()
     }
 
-    /// Whether the client asks its provider to keep what it caches for an hour.
-    pub(crate) fn is_kept_an_hour(&self) -> bool {
-        keeps_an_hour(self.body)
-    }
-
     /// Whether a recording tells when its messages were said.
     pub(crate) fn is_recorded(&self) -> bool {
         !self.at.is_empty()
@@ -91,8 +86,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether a request asks for a cache of an hour, which costs more to write (hazard 14). In a text the
-/// quotes would be escaped.
+/// Whether a request asks for a cache of an hour, which costs more to write (hazard 14); for one that
+/// nobody scans. In a text the quotes would be escaped.
 pub fn keeps_an_hour(body: &[u8]) -> bool {
     /// What may stand between the mark and its time to live.
     const NEAR: usize = 80;

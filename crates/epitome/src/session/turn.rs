@@ -110,6 +110,7 @@ impl Session {
             name: &name,
             at: &at,
             cold,
+            prices: self.prices(source),
             schemas: reading.schemas,
             tail: &fresh,
             tally,
