@@ -114,6 +114,7 @@ impl Fault {
             | Error::Goal(_)
             | Error::NotBegun { .. }
             | Error::NothingSaid
+            | Error::AmbiguousCall { .. }
             | Error::OtherFormat { .. }
             | Error::SnapshotNamed { .. } => Self::usage(error),
             _ => Self::internal(error),

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use epitome::Levers;
+use epitome::{Error, LeverCall, Levers};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -40,27 +40,28 @@ impl Server {
         Self { levers: Arc::new(levers), heard }
     }
 
-    /// The session that a call came from, where that can be told.
-    fn session(&self, call: Option<&str>) -> Option<String> {
-        let of_call = call.and_then(|id| match self.levers.session_of_call(id) {
-            Ok(session) => session,
-            Err(error) => {
-                tracing::warn!(%error, "the session of a call cannot be looked for");
-                None
-            }
-        });
-        of_call.or_else(|| self.heard.clone())
-    }
-
     fn called(&self, request: CallToolRequestParams, call: Option<&str>) -> CallToolResult {
         let Some(lever) = Lever::named(&request.name) else {
             let known = TABLE.map(|lever| lever.name).join(", ");
             let words = format!("there is no tool `{}`; there is {known}", request.name);
             return CallToolResult::error(vec![ContentBlock::text(words)]);
         };
-        let session = self.session(call);
+        let arguments = request.arguments.unwrap_or_default();
+        let made = LeverCall { id: call, tool: lever.name, arguments: &arguments };
+        let session = match self.levers.session_of_call(&made) {
+            // Whoever names a session means no other.
+            Err(error @ Error::AmbiguousCall { .. }) if !arguments.contains_key("session") => {
+                return CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the session of a call cannot be looked for");
+                None
+            }
+            Ok(session) => session,
+        };
+        let session = session.or_else(|| self.heard.clone());
         let ground = Ground { levers: &self.levers, session: session.as_deref() };
-        lever.pull(&ground, request.arguments.unwrap_or_default())
+        lever.pull(&ground, arguments)
     }
 
     /// Does what reads or writes the journal where nobody waits for it.
@@ -124,9 +125,8 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.apart(move |this| {
-            documents::read(&this.levers, this.session(None).as_deref(), &request.uri)
-        });
+        let read = self
+            .apart(move |this| documents::read(&this.levers, this.heard.as_deref(), &request.uri));
         Ok(ReadResourceResult::new(vec![read.await??]).into())
     }
 }

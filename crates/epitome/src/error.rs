@@ -78,6 +78,14 @@ pub enum Error {
     /// Nothing was recorded yet.
     #[error("no session is recorded yet; `epitome session import FILE` records one")]
     NoSessions,
+    /// Several sessions made the same call of a lever.
+    #[error("{} made this call of `{tool}` at once; name the one that is meant in `session`", sessions.join(" and "))]
+    AmbiguousCall {
+        /// The lever.
+        tool: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
     /// No entry of a session is named so.
     #[error("session `{session}` has no entry `{named}`; it has e0 to e{}, and each goes by the beginning of its key too", messages.saturating_sub(1))]
     NoEntry {

@@ -97,7 +97,7 @@ pub use journal::{
     Restored, Saved, SessionGoals, Status, ToolMarks, Watermark, Written, nothing_on,
 };
 pub use lessons::{Counted, Shortened, Taught};
-pub use levers::Levers;
+pub use levers::{LeverCall, Levers};
 pub use models::{
     ModelTable, ModelTableError, NotListed, OwnCompaction, Price, PriceError, Prices, Quote,
     Scribe, UnaidedClient, UnaidedPrompt,

@@ -23,8 +23,10 @@ use std::sync::Arc;
 
 use epitome_kernel::{Blob, Store, StoreError};
 use epitome_store::Archive;
-use epitome_types::{Act, Acted, By, Entry, EntryKey, Mark, SessionInfo, Snapshot};
+use epitome_types::{Act, Acted, By, Call, Entry, EntryKey, Mark, SessionInfo, Snapshot};
+use epitome_wire::Format;
 use epitome_workspace::augments::Folders;
+use serde_json::{Map, Value};
 
 pub use augments::{Kept, Listed, Loaded, Shelf, Switched, chosen};
 pub use goals::{GoalView, GoalsView};
@@ -138,23 +140,30 @@ impl Levers {
         Ok(all)
     }
 
-    /// The session whose newest answer holds a call with this id, where it is one of those used
-    /// last. Answers are recorded when they have ended, which may be after their calls were made.
+    /// The session that a call of a lever came from, where its newest answer holds that call and it
+    /// is one of those used last: the call of this id, or where its client tells none, the call of
+    /// this tool with these arguments. Answers are recorded when they have ended, which may be after
+    /// their calls were made.
     ///
     /// # Errors
     ///
-    /// When the journal cannot be read.
-    pub fn session_of_call(&self, id: &str) -> Result<Option<String>, Error> {
-        let holds =
-            |bytes: &[u8]| !id.is_empty() && memchr::memmem::find(bytes, id.as_bytes()).is_some();
+    /// [`Error::AmbiguousCall`] where several sessions made the same call; or when the journal cannot
+    /// be read.
+    pub fn session_of_call(&self, call: &LeverCall<'_>) -> Result<Option<String>, Error> {
+        let mut found = Vec::new();
         for Addressed { keeper, info } in self.newest(NEAR)? {
             let answer = keeper.journal().answer(keeper.scope(), &info.name)?;
-            let answer = answer.and_then(|answer| answer.bytes);
-            if answer.is_some_and(|bytes| holds(&bytes)) {
-                return Ok(Some(info.name));
+            let bytes = answer.and_then(|answer| answer.bytes).unwrap_or_default();
+            let Ok(format) = info.format.parse::<Format>() else { continue };
+            let Ok(answer) = epitome_wire::message(&bytes, format.nearest()) else { continue };
+            if answer.calls().any(|made| call.is(made)) {
+                found.push(info.name);
             }
         }
-        Ok(None)
+        match &found[..] {
+            [_, _, ..] => Err(Error::AmbiguousCall { tool: call.tool.to_owned(), sessions: found }),
+            _ => Ok(found.pop()),
+        }
     }
 
     /// Pins entries, or takes pins out.
@@ -185,6 +194,32 @@ impl Levers {
         let acts: Vec<_> = acts.into_iter().map(acted).collect();
         let Addressed { keeper, info } = session;
         Ok(keeper.journal().act(keeper.scope(), &info.name, &acts)?)
+    }
+}
+
+/// A call of a lever, as an agent's client hands it on.
+#[derive(Clone, Copy, Debug)]
+pub struct LeverCall<'a> {
+    /// Its id in the answer that it stands in, where the client tells that.
+    pub id: Option<&'a str>,
+    /// The lever. Clients let models call it by a longer name, such as `mcp__epitome__goal`.
+    pub tool: &'a str,
+    /// What it is called with.
+    pub arguments: &'a Map<String, Value>,
+}
+
+impl LeverCall<'_> {
+    /// Whether a call of an answer is this one.
+    fn is(&self, made: &Call) -> bool {
+        if let Some(id) = self.id {
+            return !id.is_empty() && made.id == id;
+        }
+        let named = made.tool.strip_suffix(self.tool).map(|before| before.chars().next_back());
+        let is_named = named.is_some_and(|last| !last.is_some_and(char::is_alphanumeric));
+        let arguments = serde_json::from_str::<Value>(&made.arguments).ok();
+        let is_empty = made.arguments.trim().is_empty() && self.arguments.is_empty();
+        let as_object = arguments.as_ref().and_then(Value::as_object);
+        is_named && (is_empty || as_object == Some(self.arguments))
     }
 }
 

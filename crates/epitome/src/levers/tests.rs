@@ -9,10 +9,10 @@ use epitome_types::{
     Act, Acted, By, ContentId, DecisionKind, EntryKey, GoalAct, GoalChange, Priority, Usage,
 };
 use epitome_workspace::augments::Folders;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Levers, Standing, Wanted, chosen};
+use super::{LeverCall, Levers, Standing, Wanted, chosen};
 use crate::{Error, LOCAL, Lines, Profile};
 
 const AT: &str = "2026-01-02T03:04:05Z";
@@ -85,21 +85,45 @@ fn a_session_is_the_one_that_is_named_or_the_newest() {
 fn a_session_is_found_by_the_call_in_its_newest_answer() {
     let desk = Desk::new(&["first", "second"]);
     let levers = desk.levers();
-    let info = levers.session(Some("first")).unwrap();
-    let bytes = br#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu_7"}]}"#.to_vec();
-    let answered = Answered {
-        after: info.head,
-        key: Some(EntryKey([7; 16])),
-        bytes: Some(bytes),
-        text: ContentId::of("x"),
-        usage: Usage::default(),
-        stop: None,
-        at: AT.to_owned(),
+    let answers = |name: &str, id: &str, tool: &str| {
+        let info = levers.session(Some(name)).unwrap();
+        let function = json!({"name": tool, "arguments": "{\"text\": \"Ship\"}"});
+        let call = json!({"id": id, "type": "function", "function": function});
+        let said = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let bytes = said.to_string().into_bytes();
+        let answered = Answered {
+            after: info.head,
+            key: Some(EntryKey([id.len() as u8; 16])),
+            bytes: Some(bytes),
+            text: ContentId::of(id),
+            usage: Usage::default(),
+            stop: None,
+            at: AT.to_owned(),
+        };
+        desk.journal.answered(levers.keeper().scope(), name, &answered).unwrap();
     };
-    desk.journal.answered(levers.keeper().scope(), "first", &answered).unwrap();
-    assert_eq!(levers.session_of_call("toolu_7").unwrap().as_deref(), Some("first"));
-    assert_eq!(levers.session_of_call("toolu_8").unwrap(), None);
-    assert_eq!(levers.session_of_call("").unwrap(), None);
+    answers("first", "toolu_7", "mcp__epitome__goal");
+    answers("second", "toolu_12", "Bash");
+    let of = |id, tool, arguments: Value| {
+        let Value::Object(arguments) = arguments else { panic!("{arguments}") };
+        let call = LeverCall { id, tool, arguments: &arguments };
+        levers.session_of_call(&call).map_err(|error| error.to_string())
+    };
+    let first = || Ok(Some("first".to_owned()));
+    let none = || json!({});
+    assert_eq!(of(Some("toolu_7"), "goal", none()), first());
+    assert_eq!(of(Some("toolu_8"), "goal", none()), Ok(None));
+    assert_eq!(of(Some(""), "goal", none()), Ok(None));
+    // A client that tells no id: what was called, and with what.
+    let ship = || json!({"text": "Ship"});
+    assert_eq!(of(None, "goal", ship()), first());
+    assert_eq!(of(None, "goal", json!({"text": "Sink"})), Ok(None));
+    assert_eq!(of(None, "oal", ship()), Ok(None));
+    assert_eq!(of(None, "Bash", ship()), Ok(Some("second".to_owned())));
+    answers("second", "toolu_123", "epitome__goal");
+    let both = "second and first made this call of `goal` at once; name the one that is meant in \
+                `session`";
+    assert_eq!(of(None, "goal", ship()), Err(both.to_owned()));
 }
 
 #[test]
