@@ -13,6 +13,7 @@ use epitome_types::{Happened, Report, Unit};
 use epitome_wire::{Document, Format};
 
 use crate::builder::{Builder, Counting};
+use crate::council::Council;
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
 use crate::outgoing::{broken, outgoing};
@@ -20,7 +21,7 @@ use crate::planning::{Planned, Told, shaped};
 use crate::profile::Back;
 use crate::reported::Account;
 use crate::request::Request;
-use crate::single::Single;
+use crate::single::{Decided, Single};
 
 /// The vocabulary that budgets are counted in.
 pub(crate) const BUDGET_VOCABULARY: &str = "o200k_base";
@@ -80,7 +81,7 @@ impl Compressor {
         shared: &Arc<dyn Counter>,
     ) -> Result<Compressed, Error> {
         let counter = &**shared;
-        let Builder { profile, target, store, summarizers, .. } = &self.settings;
+        let Builder { profile, target, .. } = &self.settings;
         let thread = Thread::new(document.shared_entries(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let envelope = Envelope {
@@ -118,66 +119,90 @@ impl Compressor {
                 "the provider keeps a part of the history; the request stays as it is".to_owned(),
             );
         }
-        if !continued && let Some(decided) = single.decide(shared).await? {
-            let back = if store.is_some() { Back::Store } else { Back::None };
-            let base = profile.compress(back, envelope);
-            let originals = self.settings.originals || store.is_some();
-            let unbind = profile.unbinds(document);
-            let base = CompressOptions { unbind, originals, ..base };
-            let mut told = Told::default();
-            let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
-            let texts = ThreadTexts(&thread);
-            let planning = decided.planning(&single, counter, &summarizers, &texts);
-            // The last one's plan always comes to something.
-            let (round, mut behind) = (ChainRound::default(), None::<String>);
-            loop {
-                let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
-                behind.clone_from(&policy);
-                let options = shaped(
-                    (base.clone(), back),
-                    &decided.council,
-                    &decided.common,
-                    (&orders, policy),
-                )
-                .await;
-                let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
-                if matches!(planned, Planned::Passed) {
-                    continue;
-                }
-                account.warnings.extend(told.happened.iter().filter_map(worth_telling));
-                account.warnings.extend(told.of_sessions());
-                let failures = decided.council.failures.take();
-                account.warnings.extend(failures.iter().filter_map(worth_telling));
-                let errors = decided.council.chain.take_errors();
-                account.warnings.extend(errors.iter().map(ToString::to_string));
-                let bounded = decided.council.chain.take_bounded();
-                account.warnings.extend(bounded.iter().map(ToString::to_string));
-                match planned {
-                    Planned::Made(mut compressed) => {
-                        let budget = decided.most();
-                        let bytes = outgoing(document, &compressed.view.edits(), budget)?;
-                        let after = Document::parse(&bytes, request.format).map_err(Error::Edit)?;
-                        let after = after.standing_alone();
-                        let departure = mem::take(&mut compressed.departure);
-                        let report = account.compressed(document, &after, *compressed, &departure);
-                        return Ok(Compressed { bytes, report, departure });
-                    }
-                    Planned::Refused(error) => return Err(Error::Plan(error)),
-                    Planned::CannotFit { budget, floor } if bounds.enforced => {
-                        return Err(Error::CannotFit { budget, floor });
-                    }
-                    Planned::CannotFit { budget, floor } => account.warnings.push(format!(
-                        "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
-                        floor.size, budget.unit, budget.most
-                    )),
-                    Planned::Skipped(_) | Planned::Passed => {}
-                }
-                break;
-            }
+        let decided = if continued { None } else { single.decide(shared).await? };
+        match decided {
+            Some(decided) => self.planned(&single, &decided, envelope, account).await,
+            None => Ok(untouched(&single, account)),
         }
-        let report = account.untouched(document, &thread, &tokens);
-        Ok(Compressed { bytes: document.bytes().to_vec(), report, departure: Departure::default() })
     }
+
+    /// What the first policy's plan comes to that comes to something; the last one's always does.
+    async fn planned(
+        &self,
+        single: &Single<'_>,
+        decided: &Decided,
+        envelope: Envelope,
+        mut account: Account<'_>,
+    ) -> Result<Compressed, Error> {
+        let Builder { profile, store, summarizers, .. } = &self.settings;
+        let back = if store.is_some() { Back::Store } else { Back::None };
+        let originals = self.settings.originals || store.is_some();
+        let unbind = profile.unbinds(single.document);
+        let base = CompressOptions { unbind, originals, ..profile.compress(back, envelope) };
+        let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
+        let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
+        let planning = decided.planning(single, counter, &summarizers, &texts);
+        let (mut told, round, mut behind) =
+            (Told::default(), ChainRound::default(), None::<String>);
+        loop {
+            let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
+            behind.clone_from(&policy);
+            let (council, common) = (&decided.council, &decided.common);
+            let options = shaped((base.clone(), back), council, common, (&orders, policy)).await;
+            let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
+            if matches!(planned, Planned::Passed) {
+                continue;
+            }
+            account.warnings.extend(warnings(&told, council));
+            match planned {
+                Planned::Made(compressed) => {
+                    return finished(single, decided, *compressed, account);
+                }
+                Planned::Refused(error) => return Err(Error::Plan(error)),
+                Planned::CannotFit { budget, floor } if single.bounds.enforced => {
+                    return Err(Error::CannotFit { budget, floor });
+                }
+                Planned::CannotFit { budget, floor } => account.warnings.push(format!(
+                    "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
+                    floor.size, budget.unit, budget.most
+                )),
+                Planned::Skipped(_) | Planned::Passed => {}
+            }
+            return Ok(untouched(single, account));
+        }
+    }
+}
+
+/// A conversation that is made smaller, as its provider takes it.
+fn finished(
+    single: &Single<'_>,
+    decided: &Decided,
+    mut compressed: epitome_plan::Compressed<'_>,
+    account: Account<'_>,
+) -> Result<Compressed, Error> {
+    let document = single.document;
+    let bytes = outgoing(document, &compressed.view.edits(), decided.most())?;
+    let after = Document::parse(&bytes, document.format()).map_err(Error::Edit)?;
+    let departure = mem::take(&mut compressed.departure);
+    let report = account.compressed(document, &after.standing_alone(), compressed, &departure);
+    Ok(Compressed { bytes, report, departure })
+}
+
+/// A conversation as it came.
+fn untouched(single: &Single<'_>, account: Account<'_>) -> Compressed {
+    let Single { document, thread, tokens, .. } = single;
+    let (report, departure) = (account.untouched(document, thread, tokens), Departure::default());
+    Compressed { bytes: document.bytes().to_vec(), report, departure }
+}
+
+/// What a report warns of, of what policies said and failed at.
+fn warnings(told: &Told, council: &Council) -> Vec<String> {
+    let mut warnings: Vec<_> = told.happened.iter().filter_map(worth_telling).collect();
+    warnings.extend(told.of_sessions());
+    warnings.extend(council.failures.take().iter().filter_map(worth_telling));
+    warnings.extend(council.chain.take_errors().iter().map(ToString::to_string));
+    warnings.extend(council.chain.take_bounded().iter().map(ToString::to_string));
+    warnings
 }
 
 /// What a report warns of, of what came up.

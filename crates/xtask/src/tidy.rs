@@ -9,6 +9,7 @@ use std::fmt;
 mod arrows;
 mod layout;
 mod links;
+mod shape;
 mod sizes;
 mod tree;
 mod words;
@@ -22,6 +23,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     layout::manifests,
     layout::module_docs,
     sizes::check,
+    shape::check,
     words::check,
     links::check,
 ];

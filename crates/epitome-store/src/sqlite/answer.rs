@@ -25,7 +25,7 @@ pub(crate) fn add(
     session: SessionId,
     answer: &Answered,
 ) -> Result<(), Fail> {
-    let end = tree::end_of(connection, (ledger.scope, session), answer.after)?;
+    let end = tree::end_of(connection, ledger.owner(session), answer.after)?;
     let place = end.map_or(0, |node| node.place + 1);
     let kept = match answer.key {
         Some(key) if tree::is_erased(connection, ledger.scope, key)? => None,
@@ -120,7 +120,7 @@ pub(crate) fn unindexed(
 /// Whether a session has an answer that ends this history and that the search may still learn.
 pub(crate) fn is_open(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     chain: Chain,
 ) -> rusqlite::Result<bool> {
     connection

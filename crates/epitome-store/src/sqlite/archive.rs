@@ -14,6 +14,7 @@ use super::fail::Fail;
 use super::journal::number;
 use super::ledger::{Ledger, MESSAGE, SESSION};
 use super::session::SessionId;
+use super::tree::Owner;
 use super::{Sqlite, answer, copy, delete, epoch, erase, session, shelf, snapshot, tree};
 
 impl Archive for Sqlite {
@@ -62,7 +63,7 @@ impl Archive for Sqlite {
         self.read(|connection| {
             let number = number(connection, scope)?;
             let (session, _) = session::named(connection, number, name)?;
-            let owner = (number.unwrap_or_default(), session);
+            let owner = Owner { scope: number.unwrap_or_default(), session };
             tree::history(connection, owner, head, from, most)
         })
     }
@@ -103,7 +104,7 @@ impl Archive for Sqlite {
     fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (id, _) = session::named(connection, Some(ledger.scope), session)?;
-            let end = tree::end_of(connection, (ledger.scope, id), head)?;
+            let end = tree::end_of(connection, ledger.owner(id), head)?;
             let messages = end.map_or(0, |node| node.place + 1);
             let newest = "head = ?2, messages = ?3";
             Ok(ledger.change(connection, &SESSION, id, newest, params![head.0, messages])?)
@@ -190,7 +191,7 @@ fn offered(
 ) -> Result<Option<SessionId>, Fail> {
     let found = session::number(connection, ledger.scope, name)?;
     let Some(session) = found else { return Ok(None) };
-    let owner = (ledger.scope, session);
+    let owner = ledger.owner(session);
     for &chain in messages {
         let is_there = match tree::find(connection, owner, chain)? {
             Some(node) => tree::has_bytes(connection, node.id)?,
@@ -211,7 +212,7 @@ fn cut(
     messages: &[Chain],
 ) -> Result<(), Fail> {
     for &chain in messages {
-        if let Some(node) = tree::find(connection, (ledger.scope, session), chain)? {
+        if let Some(node) = tree::find(connection, ledger.owner(session), chain)? {
             ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
         }
     }

@@ -21,20 +21,20 @@ impl Sqlite {
             let Some((id, info)) = session::find(connection, scope, name)? else {
                 return Ok(None);
             };
-            Ok(Some(read(connection, (scope, id), info)))
+            Ok(Some(read(connection, Owner { scope, session: id }, info)))
         });
         copy.ok().flatten()
     }
 }
 
 fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy {
-    let (scope, id) = owner;
+    let Owner { scope, session: id } = owner;
     let head = info.head;
     let said = tree::history(connection, owner, head, 0, usize::MAX).unwrap_or_default();
     let keys: Vec<_> = said.iter().map(|said| said.key).collect();
     let meter = session::meter(connection, scope, &info.name).ok();
     let newest = answer::newest(connection, scope, id, head).ok().flatten();
-    let beside = |table, count| places(connection, table, owner, (head, count));
+    let beside = |table, count| places(connection, table, owner, head, count);
     let epochs: Vec<Recorded> = epoch::of_session(connection, id).unwrap_or_default();
     let acts = act::of_session(connection, scope, id).unwrap_or_default();
     SessionCopy {
@@ -64,8 +64,9 @@ fn opened(connection: &Connection, session: SessionId) -> rusqlite::Result<u32> 
 fn places(
     connection: &Connection,
     table: &str,
-    (scope, session): Owner,
-    (head, count): (Chain, usize),
+    Owner { scope, session }: Owner,
+    head: Chain,
+    count: usize,
 ) -> Vec<Chain> {
     let sql = format!("SELECT place FROM {table} WHERE scope = ?1 AND session = ?2 ORDER BY id");
     let read = || -> rusqlite::Result<Vec<Option<[u8; 16]>>> {
@@ -81,7 +82,7 @@ fn places(
 
 fn marks(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     head: Chain,
 ) -> Result<Vec<(Chain, Mark)>, Fail> {
     let mut statement = connection.prepare_cached(

@@ -59,7 +59,7 @@ pub(crate) fn needed(
         .collect::<rusqlite::Result<_>>()?;
     let mut needed = Vec::new();
     for (head, session) in heads {
-        let end = tree::on_way(connection, (scope, session), Chain(head))?;
+        let end = tree::on_way(connection, tree::Owner { scope, session }, Chain(head))?;
         needed.extend(end.map(|node| (node.id, session)));
     }
     Ok(needed)
@@ -84,7 +84,7 @@ impl Will<'_> {
                 .prepare_cached("SELECT text, chain FROM message WHERE id = ?1")?
                 .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
             // Of a history that an older version recorded for several the heir may have its own.
-            let own = tree::find(self.connection, (self.ledger.scope, heir), Chain(chain))?;
+            let own = tree::find(self.connection, self.ledger.owner(heir), Chain(chain))?;
             let (owner, set) = match own {
                 Some(_) => (NOBODY, "session = ?2, indexed = 1"),
                 None => (heir, "session = ?2"),

@@ -128,7 +128,7 @@ pub(crate) fn recorded(connection: &Connection, row: &Row<'_>) -> Result<Recorde
 /// The epochs of a session whose run begins with one of these entries, oldest first.
 pub(crate) fn beginning_with(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     keys: &[EntryKey],
 ) -> Result<Vec<Recorded>, Fail> {
     let mut found = Vec::new();
@@ -200,7 +200,7 @@ pub(crate) fn rewrite(
 /// recorded once for all sessions.
 pub(crate) fn rewrites(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     keys: &[EntryKey],
 ) -> Result<Vec<Rewrite>, Fail> {
     let mut statement = connection.prepare_cached(

@@ -32,7 +32,7 @@ pub(crate) fn all(
 ) -> Result<Vec<Holder>, Fail> {
     let mut found: BTreeMap<SessionId, usize> = BTreeMap::new();
     for session in labeled(connection, scope, clue)? {
-        let index = deepest(connection, (scope, session), clue.chains)?;
+        let index = deepest(connection, Owner { scope, session }, clue.chains)?;
         found.insert(session, index.map_or(0, |index| index + 1));
     }
     let (from, most) = batch::reach(clue);
@@ -45,7 +45,9 @@ pub(crate) fn all(
             }
         }
     }
-    let held = found.into_iter().map(|(id, shared)| holder(connection, (scope, id), shared, clue));
+    let held = found
+        .into_iter()
+        .map(|(id, shared)| holder(connection, Owner { scope, session: id }, shared, clue));
     held.collect()
 }
 
@@ -99,7 +101,7 @@ const HOLDING: &str = "FROM message JOIN session ON session.id = message.session
 
 fn holder(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     shared: usize,
     clue: &Clue<'_>,
 ) -> Result<Holder, Fail> {

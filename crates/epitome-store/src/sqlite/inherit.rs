@@ -23,15 +23,15 @@ pub(crate) fn up_to(
     place: Chain,
 ) -> Result<(), Fail> {
     let (parent, info) = session::named(connection, Some(ledger.scope), parent)?;
-    let owner = (ledger.scope, parent);
+    let owner = ledger.owner(parent);
     let said = tree::history(connection, owner, place, 0, usize::MAX)?;
     let way = Way::of(&said, info.head == place);
     let hand = Hand { connection, from: parent, to: heir };
     for said in &said {
         hand.share(ledger, content::addresses(said.text, said.bytes.as_deref()))?;
     }
-    acts(connection, ledger, (parent, heir), &way)?;
-    let undone = marks(connection, ledger, (parent, heir), &way)?;
+    acts(&hand, ledger, &way)?;
+    let undone = marks(&hand, ledger, &way)?;
     let sql = format!("{} FROM epoch WHERE session = ?1 ORDER BY id", epoch::COLUMNS);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([parent])?;
@@ -105,12 +105,8 @@ impl Hand<'_> {
     }
 }
 
-fn acts(
-    connection: &Connection,
-    ledger: &mut Ledger,
-    (parent, heir): (SessionId, SessionId),
-    way: &Way,
-) -> Result<(), Fail> {
+fn acts(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<(), Fail> {
+    let Hand { connection, from: parent, to: heir } = *hand;
     let sql = "SELECT id, act, place FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![ledger.scope, parent])?;
@@ -124,12 +120,8 @@ fn acts(
 }
 
 /// Gives the epochs that are taken back.
-fn marks(
-    connection: &Connection,
-    ledger: &mut Ledger,
-    (parent, heir): (SessionId, SessionId),
-    way: &Way,
-) -> Result<FxHashSet<[u8; 16]>, Fail> {
+fn marks(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<FxHashSet<[u8; 16]>, Fail> {
+    let Hand { connection, from: parent, to: heir } = *hand;
     let sql = "SELECT kind, target, at, place FROM mark
         WHERE scope = ?1 AND session = ?2 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;

@@ -110,7 +110,7 @@ impl Journal for Sqlite {
                 return Ok(Met { known: None, rewrites: Vec::new(), epochs: nothing });
             };
             let session = session::number(connection, ledger.scope, session)?;
-            let owner = (ledger.scope, session.unwrap_or(shelf::NO_SESSION));
+            let owner = ledger.owner(session.unwrap_or(shelf::NO_SESSION));
             let epochs = match seen {
                 Some(seen) if seen == ledger.seen as u64 => {
                     News::Quiet(epoch::beginning_with(connection, owner, new)?)
@@ -160,7 +160,8 @@ impl Journal for Sqlite {
     fn mark(&self, scope: &str, name: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (session, info) = session::named(connection, Some(ledger.scope), name)?;
-            mark::add(connection, ledger, (session, info.head), mark, at)
+            let marked = mark::Marked { mark, place: info.head, at };
+            mark::add(connection, ledger, session, &marked)
         })
     }
 
@@ -241,7 +242,7 @@ pub(crate) fn owner(
     session: &str,
 ) -> rusqlite::Result<Option<tree::Owner>> {
     let Some(scope) = number(connection, scope)? else { return Ok(None) };
-    Ok(session::number(connection, scope, session)?.map(|session| (scope, session)))
+    Ok(session::number(connection, scope, session)?.map(|session| tree::Owner { scope, session }))
 }
 
 /// The epochs of a session whose run begins with one of these entries, and its pins.
@@ -253,7 +254,7 @@ fn epochs(
 ) -> Result<Epochs, Fail> {
     let seen = ledger.seen as u64;
     let Some(session) = session else { return Ok(Epochs { seen, ..Epochs::default() }) };
-    let owner = (ledger.scope, session);
+    let owner = ledger.owner(session);
     let recorded = epoch::beginning_with(connection, owner, keys)?;
     Ok(Epochs { recorded, pins: mark::pins(connection, owner)?, seen })
 }
@@ -285,7 +286,7 @@ pub(crate) fn append(
             (session, <_>::default())
         }
     };
-    let owner = (scope, session);
+    let owner = ledger.owner(session);
     let mut end = tree::end_of(connection, owner, batch.after)?;
     batch::continues(batch, end.map(|node| node.place))?;
     for said in &batch.said {

@@ -8,6 +8,9 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::session::SessionId;
+use super::tree::Owner;
+
 /// A table that the ledger covers.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -130,6 +133,11 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// A session of the scope.
+    pub(crate) fn owner(&self, session: SessionId) -> Owner {
+        Owner { scope: self.scope, session }
+    }
+
     /// The ledger of a scope, which it creates where there is none.
     pub(crate) fn open(connection: &Connection, name: &str) -> rusqlite::Result<Self> {
         if let Some(ledger) = Self::find(connection, name)? {

@@ -12,18 +12,25 @@ use super::session::SessionId;
 use super::tree::Owner;
 use crate::marks;
 
-/// Adds a mark of a session that has come to this place.
+/// A mark, where its session had come to, and when.
+pub(crate) struct Marked<'a> {
+    pub(crate) mark: &'a Mark,
+    pub(crate) place: Chain,
+    pub(crate) at: &'a str,
+}
+
+/// Adds a mark of a session.
 pub(crate) fn add(
     connection: &Connection,
     ledger: &mut Ledger,
-    (session, place): (SessionId, Chain),
-    mark: &Mark,
-    at: &str,
+    session: SessionId,
+    marked: &Marked<'_>,
 ) -> Result<(), Fail> {
-    let owner = (ledger.scope, session);
+    let owner = ledger.owner(session);
+    let Marked { mark, place, at } = *marked;
     let (kind, target) = match *mark {
-        Mark::Undo(epoch) => ("undo", turn(connection, ledger, (epoch, session), true)?.0),
-        Mark::Redo(epoch) => ("redo", turn(connection, ledger, (epoch, session), false)?.0),
+        Mark::Undo(epoch) => ("undo", turn(connection, ledger, session, epoch, true)?.0),
+        Mark::Redo(epoch) => ("redo", turn(connection, ledger, session, epoch, false)?.0),
         Mark::Pin(key) => ("pin", key.0),
         Mark::Unpin(key) if pins(connection, owner)?.contains(&key) => ("unpin", key.0),
         Mark::Unpin(key) => return Err(marks::unpinned(key).into()),
@@ -37,7 +44,8 @@ pub(crate) fn add(
 fn turn(
     connection: &Connection,
     ledger: &mut Ledger,
-    (id, session): (EpochId, SessionId),
+    session: SessionId,
+    id: EpochId,
     undone: bool,
 ) -> Result<EpochId, Fail> {
     let found: Option<(i64, bool)> = connection
@@ -58,7 +66,7 @@ fn turn(
 /// The entries that a session pinned, in the order in which that was done.
 pub(crate) fn pins(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
 ) -> rusqlite::Result<Vec<EntryKey>> {
     let mut statement = connection.prepare_cached(
         "SELECT kind, target FROM mark

@@ -17,7 +17,11 @@ use super::session::SessionId;
 const SHORT: usize = 3_500;
 
 /// A session and its scope, by their numbers.
-pub(crate) type Owner = (i64, SessionId);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    pub(crate) scope: i64,
+    pub(crate) session: SessionId,
+}
 
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +35,7 @@ pub(crate) struct Node {
 /// The message of a session that a history ends with.
 pub(crate) fn find(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     chain: Chain,
 ) -> rusqlite::Result<Option<Node>> {
     connection
@@ -46,10 +50,10 @@ pub(crate) fn find(
 /// The same, or one that an older version recorded once for all sessions on whose way it is.
 pub(crate) fn on_way(
     connection: &Connection,
-    (scope, session): Owner,
+    Owner { scope, session }: Owner,
     chain: Chain,
 ) -> rusqlite::Result<Option<Node>> {
-    let own = find(connection, (scope, session), chain)?;
+    let own = find(connection, Owner { scope, session }, chain)?;
     if own.is_some() {
         return Ok(own);
     }

@@ -322,7 +322,7 @@ impl<'a> Check<'a> {
         self.rows(sql, scope, |check, row| {
             let (id, name): (i64, String) = (row.get(0)?, row.get(1)?);
             let (head, messages) = (Chain(row.get(2)?), row.get::<_, u32>(3)?);
-            let end = tree::on_way(check.connection, (scope, id), head)?;
+            let end = tree::on_way(check.connection, tree::Owner { scope, session: id }, head)?;
             if end.is_none() && head != Chain::default() {
                 check.lost(format!("the newest message of the session `{name}` is missing"));
                 return Ok(());

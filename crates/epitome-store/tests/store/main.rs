@@ -22,4 +22,6 @@ mod journal;
 mod laws;
 mod lesson;
 #[cfg(test)]
+mod portions;
+#[cfg(test)]
 mod talk;

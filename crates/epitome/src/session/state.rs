@@ -184,30 +184,12 @@ impl State {
                 }
                 steady
             }
-            News::Anew(Epochs { recorded, pins, seen }) => {
-                let lineage = Lineage::new(recorded);
-                // What was made smaller of an erased message is what its client says again.
+            News::Anew(epochs) => {
                 let of_before = journal.rewrites(scope, &session, &keys[..before])?;
-                let of_before: BTreeMap<_, _> =
-                    of_before.into_iter().map(|one| ((one.key, one.part), one)).collect();
-                let is_kept = |place: &(EntryKey, u32), _: &mut Rewrite| {
-                    of_before.contains_key(place) || rewrites.iter().any(|one| one.key == place.0)
-                };
-                let known = self.rewrites.len();
-                self.rewrites.retain(is_kept);
-                let is_whole = self.rewrites.len() == known;
-                // What is remembered of the last request may hold what was erased since.
-                let erased = journal.erased(scope)?;
-                let is_kept = *self.erased == erased;
-                let is_same = *self.lineage == lineage && self.pins == pins;
-                let steady = extends && is_whole && is_kept && is_same;
-                self.erased = Arc::new(erased);
-                self.lineage = Arc::new(lineage);
-                (self.pins, self.seen) = (pins, seen);
-                // An erasure may have taken what the policies noted.
-                self.chain = None;
-                self.acts.iter_mut().for_each(|acts| acts.stale = true);
-                steady
+                let same_rewrites = self.keep_rewrites(&of_before, &rewrites);
+                let same_erased = self.take_erased(journal.erased(scope)?);
+                let same_records = self.take_records(epochs);
+                extends && same_rewrites && same_erased && same_records
             }
         };
         let steady = steady && !self.lineage.ripens(&keys, shared);
@@ -238,6 +220,37 @@ impl State {
             steady,
             erased: Arc::clone(&self.erased),
         })
+    }
+
+    /// Forgets which messages came smaller that the records do not say it of any more: what was made
+    /// smaller of an erased message is what its client says again. Says whether all are kept.
+    fn keep_rewrites(&mut self, of_before: &[Rewrite], new: &[Rewrite]) -> bool {
+        let of_before: BTreeSet<_> = of_before.iter().map(|one| (one.key, one.part)).collect();
+        let new: BTreeSet<_> = new.iter().map(|one| one.key).collect();
+        let known = self.rewrites.len();
+        self.rewrites.retain(|place, _| of_before.contains(place) || new.contains(&place.0));
+        self.rewrites.len() == known
+    }
+
+    /// Takes up what was erased: what is remembered of the last request may hold it. Says whether that
+    /// is what was known.
+    fn take_erased(&mut self, erased: BTreeSet<EntryKey>) -> bool {
+        let is_same = *self.erased == erased;
+        self.erased = Arc::new(erased);
+        is_same
+    }
+
+    /// Takes up the records of a history. Says whether they are those that were known.
+    fn take_records(&mut self, epochs: Epochs) -> bool {
+        let Epochs { recorded, pins, seen } = epochs;
+        let lineage = Lineage::new(recorded);
+        let is_same = *self.lineage == lineage && self.pins == pins;
+        self.lineage = Arc::new(lineage);
+        (self.pins, self.seen) = (pins, seen);
+        // An erasure may have taken what the policies noted.
+        self.chain = None;
+        self.acts.iter_mut().for_each(|acts| acts.stale = true);
+        is_same
     }
 
     /// The history up to each entry.

@@ -48,7 +48,7 @@ fn code(tree: &Tree, name: &str, most: usize) -> Option<Finding> {
     let lines: usize = tree
         .ending(".rs")
         .filter(|(path, _)| path.starts_with(&sources) && !path.ends_with("/tests.rs"))
-        .map(|(_, text)| lines_without_tests(text))
+        .map(|(_, text)| without_tests(text).len())
         .sum();
     let what = match lines {
         0 => format!("has a limit in {DOCUMENT} but no code"),
@@ -70,22 +70,22 @@ fn limits(document: &str) -> BTreeMap<&str, usize> {
     items.filter_map(|line| sentence(line).map(|(end, most)| (&line[..end], most))).collect()
 }
 
-/// Lines of a file without the items marked `#[cfg(test)]` at its outermost level. The end of such
-/// an item is known by its indentation, which rustfmt guarantees.
-fn lines_without_tests(text: &str) -> usize {
-    let mut count = 0;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
+/// The lines of a file, each with its number, without the items marked `#[cfg(test)]` at its
+/// outermost level. The end of such an item is known by its indentation, which rustfmt guarantees.
+pub(super) fn without_tests(text: &str) -> Vec<(usize, &str)> {
+    let mut left = Vec::new();
+    let mut lines = (1..).zip(text.lines());
+    while let Some((number, line)) = lines.next() {
         if line != "#[cfg(test)]" {
-            count += 1;
+            left.push((number, line));
             continue;
         }
-        let item = lines.by_ref().find(|line| !line.starts_with("#["));
-        if item.is_some_and(|item| item.ends_with('{')) {
-            lines.by_ref().find(|line| *line == "}");
+        let item = lines.by_ref().find(|(_, line)| !line.starts_with("#["));
+        if item.is_some_and(|(_, item)| item.ends_with('{')) {
+            lines.by_ref().find(|(_, line)| *line == "}");
         }
     }
-    count
+    left
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
             ("impl A {\n    #[cfg(test)]\n    fn b() {}\n}\n", 4),
             ("#[cfg(test)]\nmod tests {\n", 0),
         ] {
-            assert_eq!(lines_without_tests(text), lines, "{text}");
+            assert_eq!(without_tests(text).len(), lines, "{text}");
         }
     }
 }
