@@ -171,6 +171,7 @@ fn a_client_is_compressed_and_ends_as_it_ends() {
 #[track_caller]
 fn check_undo(flags: &[&str]) {
     let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    std::fs::create_dir(place.path("apart")).unwrap();
     let url = upstream.url();
     let all = [&["--anthropic-upstream", &*url, "--limit", "8000"], flags].concat();
     let ran = run(&place, &all, "talk");
@@ -195,6 +196,7 @@ fn the_closing_line_undoes_as_it_is_printed() {
     check_undo(&[]);
     check_undo(&["--store", "my stores/the first.db"]);
     check_undo(&["--profile", "ollm"]);
+    check_undo(&["--workspace", "apart"]);
     check_undo(&["--profile", "staged", "--store", "it's.db"]);
 }
 

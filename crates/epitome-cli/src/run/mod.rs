@@ -153,7 +153,9 @@ fn proxied(
         let figures = running.figures().snapshot();
         running.stop(FINISH).await;
         if !args.proxy.quiet && ended.is_ok() {
-            closing::say(&figures, &args.proxy.flag());
+            // A workspace of its own is a project of its own, whatever folder this is.
+            let elsewhere = if table.workspace.is_some() { " --everywhere" } else { "" };
+            closing::say(&figures, &format!("{}{elsewhere}", args.proxy.flag()));
         }
         ended
     })
