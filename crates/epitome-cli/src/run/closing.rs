@@ -12,6 +12,8 @@ use crate::text::{counted, grouped};
 /// Says it on standard error. Nobody is left to tell when that fails.
 pub(super) fn say(figures: &Snapshot, flag: &str) {
     let compressed = figures.conversations.iter().find(|one| one.figures.epochs > 0);
+    // What went out as it came is not to be taken back.
+    let compressed = compressed.filter(|_| !figures.shadow);
     let undo = compressed.map(|one| format!("epitome session undo{flag} {}", quoted(&one.name)));
     drop(writeln!(anstream::stderr(), "epitome: {}", line(figures, undo.as_deref())));
 }
@@ -39,8 +41,13 @@ fn line(books: &Snapshot, undo: Option<&str>) -> String {
     }
     let [raw, sent] = figures.tokens();
     let percent = (raw.saturating_sub(sent) * 100).checked_div(raw).unwrap_or_default();
-    let mut parts =
-        vec![format!("{} tokens raw → {} sent ({percent} % less)", grouped(raw), grouped(sent))];
+    let (raw, sent) = (grouped(raw), grouped(sent));
+    let mut parts = vec![match books.shadow {
+        false => format!("{raw} tokens raw → {sent} sent ({percent} % less)"),
+        true => format!(
+            "{raw} tokens sent as they came; {sent} would have been sent ({percent} % less)"
+        ),
+    }];
     parts.extend(net(figures));
     parts.extend(own(&books.own, figures));
     parts.extend([skips(figures)].into_iter().chain(passed).chain(untaken));
@@ -160,6 +167,13 @@ mod tests {
         assert_eq!(line(&books(&nothing, 3), None), came);
         let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed as it came";
         assert_eq!(line(&books(&figures(10, 10), 1), None), some);
+    }
+
+    #[test]
+    fn what_was_only_watched_was_not_saved() {
+        let books = Snapshot { shadow: true, ..books(&figures(10, 4), 0) };
+        let watched = "10 tokens sent as they came; 4 would have been sent (60 % less), 0 skips";
+        assert_eq!(line(&books, None), watched);
     }
 
     #[test]
