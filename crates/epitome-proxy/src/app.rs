@@ -135,6 +135,10 @@ impl App {
                     tracing::error!(skip = skip.word(), run, "{message}");
                 }
             }
+            Some(skip @ Skip::Oversized) => {
+                let message = "a prompt is larger than its limit: what cannot shrink exceeds it";
+                tracing::warn!(skip = skip.word(), "{message}");
+            }
             Some(skip) => tracing::info!(skip = skip.word(), "a request was left alone"),
         }
     }

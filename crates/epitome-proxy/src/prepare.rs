@@ -176,6 +176,8 @@ impl Prepare {
             }
             (made, ..) => made,
         };
+        let is_oversized = made.as_ref().is_some_and(|sent| !sent.prompt.fits && !side);
+        let skip = skip.or(is_oversized.then_some(Skip::Oversized));
         let (body, payload) = match &made {
             Some(sent) => (self.outgoing(sent, came.dialect), Payload::Plain),
             None => (came.body.clone(), Payload::AsItCame),

@@ -1,7 +1,7 @@
 //! Why a request went out otherwise than it should have.
 //!
-//! Invariant: every request that passes here unchanged though it holds a conversation has one of
-//! these words, in a header, in the log and in the figures (hazard 36).
+//! Invariant: every request that passes here unchanged though it holds a conversation, or larger than
+//! its limit, has one of these words, in a header, in the log and in the figures (hazard 36).
 
 /// A reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(crate) enum Skip {
     ProviderEdits,
     /// A signature covers the body (hazard 33).
     Signed,
+    /// What cannot shrink exceeds the limit, which may be a wrong figure (SPEC 2.6).
+    Oversized,
     /// Making the prompt took too long.
     Deadline,
     /// Making the prompt failed.
@@ -30,6 +32,7 @@ impl Skip {
             Skip::Chained => "chained",
             Skip::ProviderEdits => "provider-edits",
             Skip::Signed => "signed",
+            Skip::Oversized => "oversized",
             Skip::Deadline => "deadline",
             Skip::Failed => "failed",
             Skip::Panicked => "panicked",
@@ -43,6 +46,7 @@ impl Skip {
             Skip::Chained,
             Skip::ProviderEdits,
             Skip::Signed,
+            Skip::Oversized,
             Skip::Deadline,
             Skip::Failed,
             Skip::Panicked,
@@ -52,6 +56,7 @@ impl Skip {
 
     /// Whether something went wrong; otherwise it is as the request wants it.
     pub(crate) fn is_failure(self) -> bool {
-        !matches!(self, Skip::Chained | Skip::ProviderEdits | Skip::Signed)
+        let as_wanted = [Skip::Chained, Skip::ProviderEdits, Skip::Signed, Skip::Oversized];
+        !as_wanted.contains(&self)
     }
 }

@@ -142,3 +142,24 @@ fn everything_else_passes_untouched() {
         }
     }
 }
+
+/// SPEC 2.6: the figure for the window may be wrong, so it goes out; marked and counted.
+#[test]
+fn what_cannot_shrink_below_its_limit_goes_out_marked() {
+    let serving = Serving::start(Script::default(), &["--limit", "2000"]);
+    let system = "Never touch the archive of the harbour office. ".repeat(400);
+    for (asked, path) in ["/v1/messages", "/v1/chat/completions"].into_iter().enumerate() {
+        let mut messages = vec![json!({"role": "user", "content": "Go on."})];
+        let mut body = json!({"model": "m", "max_tokens": 64});
+        match path {
+            "/v1/messages" => body["system"] = json!(system),
+            _ => messages.insert(0, json!({"role": "system", "content": system})),
+        }
+        body["messages"] = json!(messages);
+        let answer = serving.post_one(path, &body);
+        assert_eq!(answer.header("x-epitome-skip"), Some("oversized"), "{path}");
+        assert_eq!(serving.last().body, body, "{path}");
+        assert_eq!(serving.status()["all"]["skips"]["oversized"], asked + 1, "{path}");
+    }
+    assert!(serving.said().contains("larger than its limit"), "{}", serving.said());
+}
