@@ -11,6 +11,7 @@ mod http;
 mod identity;
 mod limits;
 mod load;
+mod locked;
 mod log;
 mod marks;
 mod notes;

@@ -5,9 +5,7 @@
 //! the prompt with the next request at the earliest. Called by the turn.
 
 use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
-use epitome_types::{
-    Act, Body, By, Call, Entry, EntryId, EntryKey, Goals, Happened, Mark, Speaker,
-};
+use epitome_types::{Act, Body, By, Call, Entry, EntryId, EntryKey, Happened, Mark, Speaker};
 
 use epitome_kernel::{Asked, Bounded, kept_most};
 
@@ -24,31 +22,59 @@ use crate::council::{ASKS, TWICE};
 use crate::facts::speaker;
 use crate::planning::WantedPin;
 
+/// What a message is held against.
+struct Aim {
+    /// The goal that was in force when it was said.
+    goal: Option<String>,
+    /// What a person typed last before it.
+    typed: Option<String>,
+}
+
 impl Session {
-    /// Shows the policies what is new, and records what they pin.
+    /// Shows the policies what is new, and records what they pin. `goals` are those in force when
+    /// each of the new messages was said.
     pub(crate) async fn observe(
         &self,
         ground: &Ground<'_, '_>,
         brief: &Brief,
+        goals: Vec<Option<String>>,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
         let looked_at = self.look_again(ground, brief, state, events).await?;
         let new = ground.tail.from(ground.incoming.sent);
         let mut typed = ground.typed_before(ground.incoming.sent)?;
-        for entry in new {
-            self.show(entry, typed.clone(), ground, brief, state, events).await?;
+        for (entry, goal) in new.iter().zip(goals) {
+            let aim = Aim { goal, typed: typed.clone() };
+            self.show(entry, aim, ground, brief, state, events).await?;
             typed = intent(entry).map(str::to_owned).or(typed);
-            let speaker = speaker(entry);
-            if matches!(speaker, Speaker::Human | Speaker::Model) {
-                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
-            }
         }
         self.keep_questions(looked_at, state);
         for summary in std::mem::take(&mut state.written) {
             self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
         }
         self.pin_wanted(ground, brief, state, events)
+    }
+
+    /// Takes up what new messages say of goals, before a compression takes them out: what is decided
+    /// for good in one of them stays word for word in that very prompt (SPEC 2.3). Gives the goal that
+    /// was in force when each of them was said.
+    pub(super) async fn hear_goals(
+        &self,
+        ground: &Ground<'_, '_>,
+        brief: &Brief,
+        state: &mut State,
+        events: &mut Events,
+    ) -> Vec<Option<String>> {
+        let mut in_force = Vec::new();
+        for entry in ground.tail.from(ground.incoming.sent) {
+            in_force.push(state.goal());
+            let speaker = speaker(entry);
+            if matches!(speaker, Speaker::Human | Speaker::Model) {
+                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
+            }
+        }
+        in_force
     }
 
     /// Pins what policies want pinned, as far as it is within the share of the limit that they may
@@ -113,28 +139,25 @@ impl Session {
         for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
             let old = place(&key).filter(|place| *place < ground.incoming.sent);
             let Some(place) = old.filter(|place| *place >= ground.tail.first) else { continue };
-            let typed = ground.typed_before(place)?;
-            for entry in ground.tail.from(place).iter().take(1) {
-                self.show(entry, typed.clone(), ground, brief, state, events).await?;
+            let aim = Aim { goal: state.goal(), typed: ground.typed_before(place)? };
+            if let Some(entry) = ground.tail.from(place).first() {
+                self.show(entry, aim, ground, brief, state, events).await?;
             }
             looked_at.push((key, by));
         }
         Ok(looked_at)
     }
 
-    /// Shows the policies a message, and does what they want about it. `typed` is what a person
-    /// typed last before it.
+    /// Shows the policies a message, and does what they want about it.
     async fn show(
         &self,
         entry: &Entry,
-        typed: Option<String>,
+        Aim { goal, typed }: Aim,
         ground: &Ground<'_, '_>,
         brief: &Brief,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
-        let goals = state.acts.as_ref().map(|acts| &acts.goals);
-        let goal = goals.and_then(Goals::active).map(|goal| goal.text.clone());
         let text = entry.readable();
         let mut job = ObserveJob {
             common: brief.common.clone(),

@@ -255,11 +255,12 @@ impl Session {
         &mut self,
         ground: &Ground<'_, '_>,
         brief: &Brief,
+        goals: Vec<Option<String>>,
         state: &mut State,
         events: &mut Events,
     ) -> Result<Option<Status>, Error> {
         self.take_answers(state);
-        self.observe(ground, brief, state, events).await?;
+        self.observe(ground, brief, goals, state, events).await?;
         self.wonder(brief, state);
         self.enact(state, ground.name, ground.at)?;
         events.warn(&brief.held, ground.live.limit, ground.size()[1]);

@@ -11,7 +11,7 @@ use epitome_kernel::{
 use epitome_plan::Meter;
 
 use epitome_store::Archive;
-use epitome_types::{Chain, EntryId, EntryKey, EpochId, PartId, Rewrite};
+use epitome_types::{Chain, EntryId, EntryKey, EpochId, Goals, PartId, Rewrite};
 
 use super::acts::{Acts, Doing};
 use super::export::Aside;
@@ -251,6 +251,12 @@ impl State {
         self.chain = None;
         self.acts.iter_mut().for_each(|acts| acts.stale = true);
         is_same
+    }
+
+    /// What the active goal says.
+    pub(crate) fn goal(&self) -> Option<String> {
+        let goals = self.acts.as_ref().map(|acts| &acts.goals);
+        goals.and_then(Goals::active).map(|goal| goal.text.clone())
     }
 
     /// The history up to each entry.

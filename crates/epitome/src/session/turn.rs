@@ -131,6 +131,7 @@ impl Session {
         }
         self.announce(&ground, &state, &arrival, updated, &mut events);
         let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
+        let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
         if decided.reads_whole() && whole.is_none() {
             let entries = source.document()?.entries();
             full = Tail::of(entries, Before::default(), &state, gauge, ground.schemas);
@@ -175,7 +176,8 @@ impl Session {
         }
         self.hand_over(&ground, whole.as_ref(), aside, &mut events)?;
         state.memory = Some(remembered);
-        let status = self.look_back(&ground, &decided.brief, &mut state, &mut events).await?;
+        let status =
+            self.look_back(&ground, &decided.brief, goals, &mut state, &mut events).await?;
         let prompt = self.prompt_of(&ground, bytes);
         Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
     }

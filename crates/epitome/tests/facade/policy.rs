@@ -203,10 +203,10 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     let mut talk = Talk::new(with(1000, watches));
     talk.chat(10);
     let prompt = talk.prompt();
-    assert_eq!(names(&prompt.events), ["policy-warning", "goal-updated", "pinned"]);
+    assert_eq!(names(&prompt.events), ["goal-updated", "policy-warning", "pinned"]);
     let (policy, warning) = ("team".into(), "it wanders off".into());
     let warning = Happened::PolicyWarning { policy, text: warning, level: None };
-    assert_eq!(prompt.events[0].what, warning);
+    assert_eq!(prompt.events[1].what, warning);
     let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
     assert_eq!(prompt.events[2].what, pinned);
     let used = format!("{:.0} % of 1000", prompt.tokens[1] as f64 / 10.0);
