@@ -3,6 +3,7 @@
 mod addresses;
 mod agent;
 mod back;
+mod deleted;
 mod edits;
 mod encodings;
 mod erased;

@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use epitome_kernel::{Before, Counter, Gauge};
+use epitome_kernel::{Before, Counter, Gauge, StoreError};
 use epitome_plan::by_ratio;
 use epitome_types::{Stage, Unit};
 use epitome_wire::{Format, Scan};
@@ -67,11 +67,14 @@ impl Session {
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
-            let moves = self.journal.moves();
+            let (moves, is_remembered) = (self.journal.moves(), !state.keys.is_empty());
             match self.turn(source, pushed.clone(), state).await {
                 Ok(Some(done)) => break done,
                 Ok(None) => {}
                 Err(Error::Store(_)) if self.journal.moves() > moves => {}
+                // Somebody deleted it meanwhile: it begins anew.
+                Err(Error::Store(StoreError::NoSession { .. } | StoreError::Damaged { .. }))
+                    if is_remembered => {}
                 Err(error) => return Err(error),
             }
             state = State::default();
