@@ -159,12 +159,24 @@ pub(crate) fn told(passages: f64, holders: f64) -> f64 {
 
 /// Where a flattened text says a phrase, and not as a piece of longer words.
 pub(crate) fn said_at(flat: &str, phrase: &str) -> impl Iterator<Item = usize> {
-    let ends = |text: &str| !text.chars().next_back().is_some_and(char::is_alphanumeric);
-    let begins = |text: &str| !text.chars().next().is_some_and(char::is_alphanumeric);
+    let goes_on = |text: &str, next: &str| {
+        let (last, first) = (text.chars().next_back(), next.chars().next());
+        last.is_some_and(is_spaced) && first.is_some_and(is_spaced)
+    };
     flat.match_indices(phrase).map(|(at, _)| at).filter(move |&at| {
         let (before, after) = (&flat[..at], &flat[at + phrase.len()..]);
-        (ends(before) || begins(phrase)) && (begins(after) || ends(phrase))
+        !goes_on(before, phrase) && !goes_on(phrase, after)
     })
+}
+
+/// Whether a letter or digit is of a script that parts its words by spaces. In the others a word may
+/// begin behind any letter: Thai to Burmese, Khmer, and Chinese and Japanese.
+fn is_spaced(c: char) -> bool {
+    let unspaced = matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}');
+    c.is_alphanumeric() && !unspaced
 }
 
 /// A text in small letters, with one space wherever there is white space.
@@ -242,6 +254,12 @@ mod tests {
         assert!(says("the cat sat", "cat") && says("cat", "cat") && says("a (cat)!", "cat"));
         assert!(!says("they concatenate", "cat"));
         assert!(says("call f(x)", "f(x)"));
+        // Where words are not parted by spaces, any letter may begin one.
+        for phrase in ["東京タワー", "は高い", "数据库连接", "连接被拒绝"] {
+            let flat = flat("まず東京タワーは高い。数据库连接被拒绝了");
+            assert_eq!(said_at(&flat, phrase).count(), 1, "{phrase}");
+        }
+        assert_eq!(said_at("데이터베이스 연결이", "베이스 연결이").count(), 0);
     }
 
     #[test]
