@@ -140,6 +140,18 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     file.finish()
 }
 
+/// The same of a file that its owner alone reads, from the moment it exists.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Such files are their owner's from the beginning.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|failed| failed.error)
+}
+
 /// What a file holds, and the file to add lines to it; it is made where there is none.
 ///
 /// # Errors

@@ -51,8 +51,9 @@ pub(crate) fn remember(config: &Config, store: &Path) {
     let others = others.filter_map(|other| other.to_str());
     let lines: Vec<_> = [line].into_iter().chain(others).take(MOST).collect();
     let folder = list.parent().is_some_and(|data| files::make_private_folder(data).is_ok());
-    if folder && let Err(fault) = files::write(&list, (lines.join("\n") + "\n").as_bytes()) {
-        tracing::debug!("the list of stores is not written: {}", fault.line());
+    let lines = lines.join("\n") + "\n";
+    if folder && let Err(error) = files::write_private(&list, lines.as_bytes()) {
+        tracing::debug!("the list of stores is not written: {error}");
     }
 }
 
