@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::conversation::{LAST, SYSTEM, bare};
 use crate::measure::{faults, messages};
+use crate::pages::pages;
 use crate::program::Place;
-use crate::shipped::{README, is_shown, recording};
+use crate::shipped::{is_shown, recording};
 
 /// A place with the shipped recording.
 fn place() -> Place {
@@ -221,11 +222,13 @@ fn the_comparison_is_a_page_with_charts_as_well() {
     assert!(ran.err.contains("none/out.html"), "{}", ran.err);
 }
 
-/// The README shows the table of all policies, and the command.
+/// The manual shows the table of all policies, and the command.
 #[test]
-fn the_shipped_policies_compare_as_the_readme_says() {
+fn the_shipped_policies_compare_as_the_manual_says() {
     let place = place();
-    let command = README.lines().find(|line| line.starts_with("epitome ab --profiles default,"));
+    let pages = pages();
+    let mut lines = pages.iter().flat_map(|page| page.text.lines());
+    let command = lines.find(|line| line.starts_with("epitome ab --profiles default,"));
     let args: Vec<_> = command.unwrap().split_whitespace().skip(1).collect();
     let Some((&"examples/transcripts", args)) = args.split_last() else { panic!("{args:?}") };
     let mut command = place.command([args, &["debugging.jsonl"]].concat());

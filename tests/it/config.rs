@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::conversation::bare;
+use crate::pages::all_blocks;
 use crate::program::{Place, Ran};
-use crate::shipped::README;
 
 /// The user's own file, in every place here.
 const USER: &str = "\
@@ -118,11 +118,14 @@ fn a_long_value_is_clipped_and_shown_whole_by_its_key() {
 }
 
 #[test]
-fn the_file_of_the_readme_is_taken() {
-    let blocks = README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+fn the_files_of_the_manual_are_taken() {
+    let mut blocks = all_blocks("toml");
     let place = Place::new();
-    // One of them is a model table.
-    let (tables, blocks): (Vec<_>, Vec<_>) = blocks.partition(|it| it.starts_with("[[model]]"));
+    // One is the manifest of a plugin, which a test of plugins reads, one a model table.
+    blocks.retain(|it| !it.starts_with("doc = "));
+    assert!(blocks.len() > 2, "{blocks:?}");
+    let (tables, blocks): (Vec<_>, Vec<_>) =
+        blocks.into_iter().partition(|it| it.starts_with("[[model]]"));
     place.write("models.toml", tables.concat());
     place.write("epitome.toml", "models = 'models.toml'\nprofile.default.window = 'our-llama'\n");
     let limits = place.run(["config", "show", "--json", "--size", "8192"]).json();
@@ -130,7 +133,7 @@ fn the_file_of_the_readme_is_taken() {
     let limits = place.run(["config", "show", "--json"]).json();
     assert_eq!(limits["limits"][0]["limit"], 32_768);
     for block in blocks {
-        place.write("epitome.toml", block);
+        place.write("epitome.toml", &block);
         // As the user's own, which may name models.
         let json = place.run(["config", "show", "--json", "--config", "epitome.toml"]).json();
         assert_eq!(json["profile"], "team", "{block}");

@@ -46,6 +46,8 @@ mod models;
 #[cfg(test)]
 mod own_calls;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod playing;
 #[cfg(test)]
 mod plugins;

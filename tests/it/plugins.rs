@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::measure::faults;
+use crate::pages::{all_blocks, block_commands};
 use crate::playing::played;
 use crate::program::{self, Place, Ran};
-use crate::shipped::README;
-use crate::tutorial::{commands, examples, typed};
+use crate::tutorial::{examples, typed};
 
 /// Where the plugin `tickets` of every place here stands.
 const TICKETS: &str = ".epitome/plugins/tickets";
@@ -284,11 +284,11 @@ fn plugins_that_cannot_be_used_are_named_with_file_and_line() {
 }
 
 #[test]
-fn the_commands_of_the_readme_lead_to_a_digest() {
-    let commands = commands(README, "```sh plugin\n");
+fn the_commands_of_the_manual_lead_to_a_digest() {
+    let commands = block_commands("sh plugin");
     assert_eq!(commands.len(), 4, "{commands:?}");
     let place = examples();
-    let replay = commands[3];
+    let replay = &commands[3];
     let digested = |said: &str| {
         let lines = said.lines().filter(|line| line.contains(" of Bash: ")).map(str::to_owned);
         lines.collect::<Vec<_>>()
@@ -298,6 +298,20 @@ fn the_commands_of_the_readme_lead_to_a_digest() {
     let after = digested(&said[3]);
     assert!(said[1].contains("digests builds"), "{}", said[1]);
     assert!(!after.is_empty() && after != before, "{after:?}");
+}
+
+/// The manifest that the manual shows starts the plugin of the example.
+#[test]
+fn the_manifest_of_the_manual_is_taken() {
+    let manifests = all_blocks("toml").into_iter().filter(|block| block.starts_with("doc = "));
+    let manifests: Vec<_> = manifests.collect();
+    assert_eq!(manifests.len(), 1, "{manifests:?}");
+    let place = examples();
+    let folder = "examples/plugin-in-python";
+    place.write(&format!("{folder}/plugins/tickets/plugin.toml"), &manifests[0]);
+    typed(&place, folder, "epitome trust");
+    let said = typed(&place, folder, "epitome plugin check tickets");
+    assert!(said.contains("digests tickets"), "{said}");
 }
 
 /// What is made for Rust goes to other machines: nothing of this one stands in it. Whoever works in

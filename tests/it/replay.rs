@@ -92,7 +92,7 @@ fn tiered_stays_within_its_limit_with_what_was_demanded_and_pinned() {
 }
 
 #[test]
-fn the_readme_shows_the_summary_of_the_shipped_recording() {
+fn the_manual_shows_the_summary_of_the_shipped_recording() {
     let place = Place::new();
     let name = "examples/transcripts/debugging-session.jsonl";
     std::fs::create_dir_all(place.path("examples/transcripts")).unwrap();

@@ -45,7 +45,7 @@ fn the_shipped_recordings_are_scanned() {
     for name in ["tokens sent ", "cache cost ", "money ", "compressions ", "facts kept "] {
         assert!(lines.iter().any(|line| line.starts_with(name)), "{name}: {lines:#?}");
     }
-    // The README shows this table.
+    // The manual shows this table.
     is_shown(&lines);
 }
 

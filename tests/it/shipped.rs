@@ -1,15 +1,15 @@
-//! What is shipped with the program does what it says: examples of the help and of the README, the
+//! What is shipped with the program does what it says: examples of the help and of the manual, the
 //! recording, the completions.
 
 use std::sync::Mutex;
 
 use crate::chat::cassette;
 use crate::measure::{faults, readable, tokens};
-use crate::program::{Place, Ran, read_file, write_file};
+use crate::pages::{ManualPage, pages};
+use crate::program::{Place, Ran, read_file};
 
-/// The recording that the README compresses.
+/// The recording that the manual compresses.
 const RECORDING: &str = "examples/transcripts/debugging-session.jsonl";
-pub(crate) const README: &str = include_str!("../../README.md");
 
 /// What its engineer demands and does not take back.
 pub(crate) const RULES: [&str; 8] = [
@@ -29,38 +29,43 @@ pub(crate) fn recording() -> Vec<u8> {
     read_file(format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../{}"), RECORDING)).unwrap()
 }
 
-/// Holds a block of figures in the README to what the program says, but for lines that tell times.
-/// With `UPDATE=1` the block that begins alike is written anew.
+/// Holds blocks of figures in the manual to what the program prints, but for lines that tell times:
+/// every block that begins with the same word. With `UPDATE=1` they are written again.
 #[track_caller]
 pub(crate) fn is_shown(said: &[&str]) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let text = said.join("\n");
-    if README.contains(&text) {
-        return;
-    }
-    assert!(std::env::var_os("UPDATE").is_some(), "UPDATE=1 writes it into the README:\n{text}");
     let _guard = ONE_AT_A_TIME.lock();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = String::from_utf8(read_file(path).unwrap()).unwrap();
-    let first = said[0].split_whitespace().next().unwrap();
-    let begins = |block: &&str| block.split_whitespace().next() == Some(first);
-    let mut blocks = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let block = blocks.find(begins).unwrap_or_else(|| panic!("no block begins with {first}"));
-    let times =
-        block.lines().filter(|line| line.starts_with("time ")).map(|line| line.to_owned() + "\n");
-    let anew = format!("{text}\n{}", times.collect::<String>());
-    write_file(path, readme.replacen(block, &anew, 1)).unwrap();
+    let text = said.join("\n");
+    let first = said[0].split_whitespace().next();
+    let begins = |block: &&str| block.split_whitespace().next() == first;
+    let mut shown = 0;
+    for page in pages() {
+        for block in page.blocks("text").into_iter().filter(begins) {
+            shown += 1;
+            if block.starts_with(&text) {
+                continue;
+            }
+            let at = &page.path;
+            assert!(std::env::var_os("UPDATE").is_some(), "UPDATE=1 writes it into {at}:\n{text}");
+            let times = block.lines().filter(|line| line.starts_with("time "));
+            let times: String = times.map(|line| line.to_owned() + "\n").collect();
+            page.write(&page.text.replacen(block, &format!("{text}\n{times}"), 1));
+        }
+    }
+    assert!(shown > 0, "no page shows a block that begins with {first:?}");
 }
 
-/// The commands of the README for a shell; what cargo is told to run is this program.
-fn commands() -> Vec<String> {
-    let blocks = README.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.flat_map(str::lines);
+/// The commands of a page for a shell; what cargo is told to run is this program.
+fn commands(page: &ManualPage) -> Vec<String> {
+    let lines = page.blocks("sh").into_iter().flat_map(str::lines);
     let lines =
         lines.map(|line| line.replace("cargo run --release -p epitome-cli -- ", "epitome "));
     let lines =
         lines.map(|line| line.split_once(" # ").map_or(&*line, |(line, _)| line).to_owned());
-    lines.filter(|line| line.starts_with("epitome ")).collect()
+    lines
+        .map(|line| line.trim_end().to_owned())
+        .filter(|line| line.starts_with("epitome "))
+        .collect()
 }
 
 /// A place where the examples' files are.
@@ -100,7 +105,10 @@ pub(crate) fn run_line(place: &Place, line: &str) -> Ran {
 #[test]
 fn the_recording_is_compressed_to_a_quarter_with_its_rules() {
     let place = place();
-    let command = commands().into_iter().find(|command| command.contains(RECORDING)).unwrap();
+    let mut commands = pages().into_iter().flat_map(|page| commands(&page));
+    let compresses =
+        |line: &String| line.contains("compress --ratio 4") && line.contains(RECORDING);
+    let command = commands.find(compresses).unwrap();
     let ran = run_line(&place, &format!("{command} --report report.json"));
     assert_eq!(ran.code, 0, "{}", ran.err);
     let (body, report) = (place.read_json("compressed.json"), place.read_json("report.json"));
@@ -147,29 +155,38 @@ fn the_examples_of_the_help_run() {
     }
 }
 
+/// Each page by itself, in a folder of its own, from top to bottom.
 #[test]
-fn the_commands_of_the_readme_run() {
-    let place = place();
-    std::fs::create_dir(place.path("bin")).unwrap();
-    for client in ["claude", "codex"] {
-        std::os::unix::fs::symlink("/bin/true", place.path("bin").join(client)).unwrap();
-    }
-    let commands = commands();
-    assert!(commands.len() >= 5, "only {commands:?} found");
-    std::fs::create_dir_all(place.path("tests/it/cassettes")).unwrap();
-    for name in ["greenhouse.jsonl", "greenhouse.txt"] {
-        place.write(&format!("tests/it/cassettes/{name}"), cassette(name));
-    }
+fn the_commands_of_the_manual_run() {
     // One that serves ends when it is told to; the tests of the proxy do that. One that talks wants
     // a model, unless it plays a cassette.
     let runs = |command: &String| {
         let talks = command.starts_with("epitome chat") && !command.contains("--cassette");
-        !command.starts_with("epitome serve") && !talks
+        let serves = command.starts_with("epitome serve") || command == "epitome mcp";
+        !serves && !talks
     };
-    for command in commands.into_iter().filter(runs) {
-        let ran = run_line(&place, &command);
-        assert_eq!(ran.code, 0, "{command}: {}", ran.err);
+    let mut pages_run = 0;
+    for page in pages() {
+        let commands: Vec<_> = commands(&page).into_iter().filter(runs).collect();
+        if commands.is_empty() {
+            continue;
+        }
+        pages_run += 1;
+        let place = place();
+        std::fs::create_dir(place.path("bin")).unwrap();
+        for client in ["claude", "codex"] {
+            std::os::unix::fs::symlink("/bin/true", place.path("bin").join(client)).unwrap();
+        }
+        std::fs::create_dir_all(place.path("tests/it/cassettes")).unwrap();
+        for name in ["greenhouse.jsonl", "greenhouse.txt"] {
+            place.write(&format!("tests/it/cassettes/{name}"), cassette(name));
+        }
+        for command in commands {
+            let ran = run_line(&place, &command);
+            assert_eq!(ran.code, 0, "{}: {command}: {}", page.path, ran.err);
+        }
     }
+    assert!(pages_run >= 5, "only {pages_run} pages have commands");
 }
 
 #[test]
@@ -191,8 +208,10 @@ fn help_and_version_are_data() {
 
 /// The table of the proxy names every flag that both of its verbs take.
 #[test]
-fn the_readme_names_the_flags_of_the_proxy() {
-    let table = README.split("| flag of `run` and `serve` |").nth(1).unwrap();
+fn the_manual_names_the_flags_of_the_proxy() {
+    let page = pages().into_iter().find(|page| page.path == "crates/epitome-proxy/README.md");
+    let page = page.unwrap().text;
+    let table = page.split("| flag of `run` and `serve` |").nth(1).unwrap();
     let table = table.split("\n\n").next().unwrap();
     for verb in ["run", "serve"] {
         let help = String::from_utf8(Place::new().run([verb, "--help"]).silent()).unwrap();

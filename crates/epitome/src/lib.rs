@@ -114,7 +114,12 @@ pub use session::{
 pub use talk::{Heard, Said, Talk, TalkError};
 pub use target::{KnownLimit, Target, Window, WindowSource};
 
-/// The code in the README compiles.
+/// The code on the pages of the manual compiles.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod manual {
+    #[doc = include_str!("../../../README.md")]
+    struct FrontPage;
+
+    #[doc = include_str!("../../../crates/epitome/README.md")]
+    struct LibraryPage;
+}

@@ -1,8 +1,8 @@
-//! `cargo xtask figures CASES [PROGRAM]`: the tables of the README that say how good the program is,
-//! and how its policies compare.
+//! `cargo xtask figures CASES OTHERS [PROGRAM]`: the tables of the manual that say how good the
+//! program is and how its policies compare, and the chart beside them.
 //!
 //! Invariant: each figure is one that `epitome ab --json` printed, to two places; only what stands
-//! between the marks is written. Called by `main`.
+//! between the marks is written, and the chart is drawn from the table. Called by `main`.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,19 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-const README: &str = "README.md";
-/// What stands before a table; its name comes first.
-const BEGINS: &str = " by cargo xtask figures CASES -->\n";
-/// What stands behind a table.
+use crate::chart;
+
+const FRONT_PAGE: &str = "README.md";
+const LAB_PAGE: &str = "crates/epitome-lab/README.md";
+const CHART: &str = "crates/epitome-cli/assets/compare.svg";
+/// Opens a table, behind its name.
+const BEGINS: &str = " by cargo xtask figures -->\n";
+/// Closes a table.
 const ENDS: &str = "<!-- figures -->\n";
-/// The tables.
+/// The tables of the front page: of the conversations that the weights were chosen on, and of others.
+const FRONT: &str = "front";
+const OTHERS: &str = "others";
+/// The tables of the lab's page.
 const OVERALL: &str = "overall";
 const POLICIES: &str = "policies";
 
@@ -26,31 +33,43 @@ const BASELINE: &str = "truncate";
 const GROUPS: [&str; 3] = ["coding", "service", "chat"];
 const RATIOS: [&str; 3] = ["2", "4", "8"];
 
-const OVERALL_HEAD: &str = "\
-| what is kept, at | half | a quarter | an eighth |
-| --- | --- | --- | --- |
-";
+const RULE: &str = "| --- | --- | --- | --- |\n";
+const FRONT_HEAD: &str = "| needed later and kept, at | half | a quarter | an eighth |\n";
+const OTHERS_HEAD: &str = "| other conversations, at | half | a quarter | an eighth |\n";
+const OVERALL_HEAD: &str = "| kept, at | half | a quarter | an eighth |\n";
 const POLICIES_HEAD: &str = "\
-| at a half, a quarter, an eighth | coding | service | chats | orders of people |
+| at a half, a quarter, an eighth | coding | service | chats | constraints of people |
 | --- | --- | --- | --- | --- |
 ";
 
-/// Compares the policies on prepared cases or recordings, and writes the tables anew. `program` is
-/// one that is built already.
+/// Compares the policies on prepared cases or recordings, and writes the tables and the chart.
+/// `others` are conversations that no weight was chosen on; `program` is one that is built already.
 ///
 /// # Errors
 ///
-/// When the program cannot be built or fails, or the README has no place for a table.
+/// When the program cannot be built or fails, or a page has no place for a table.
 #[expect(clippy::disallowed_methods, reason = "this tool writes into the tree it is for")]
-pub(crate) fn run(cases: &str, program: Option<&str>) -> Result<()> {
-    let at_ratios = |profiles: &[&str], more: &[&str]| -> Result<Vec<Vec<Value>>> {
+pub(crate) fn run(cases: &str, others: &str, program: Option<&str>) -> Result<()> {
+    let at_ratios = |cases: &str, profiles: &[&str], more: &[&str]| -> Result<Vec<Vec<Value>>> {
         RATIOS.iter().map(|ratio| summaries(cases, ratio, profiles, more, program)).collect()
     };
-    let all = at_ratios(&PROFILES, &[])?;
-    let brief = at_ratios(&PROFILES[..1], &["--style", "brief"])?;
-    let readme = fs::read_to_string(README).with_context(|| format!("{README} is not here"))?;
-    let readme = placed(&readme, OVERALL, &overall(&all, &brief)?)?;
-    fs::write(README, placed(&readme, POLICIES, &policies(&all)?)?).context(README)
+    let others = front(OTHERS_HEAD, &at_ratios(others, &PROFILES[..1], &[])?)?;
+    let all = at_ratios(cases, &PROFILES, &[])?;
+    let brief = at_ratios(cases, &PROFILES[..1], &["--style", "brief"])?;
+    let first = front(FRONT_HEAD, &all)?;
+    write_tables(FRONT_PAGE, &[(FRONT, &first), (OTHERS, &others)])?;
+    write_tables(LAB_PAGE, &[(OVERALL, &overall(&all, &brief)?), (POLICIES, &policies(&all)?)])?;
+    fs::write(CHART, chart::draw(&chart::rows(&first)?)).context(CHART)
+}
+
+/// Puts tables between their marks in a page.
+#[expect(clippy::disallowed_methods, reason = "this tool writes into the tree it is for")]
+fn write_tables(page: &str, tables: &[(&str, &str)]) -> Result<()> {
+    let mut text = fs::read_to_string(page).with_context(|| format!("{page} is not here"))?;
+    for (name, table) in tables {
+        text = placed(&text, name, table).with_context(|| page.to_owned())?;
+    }
+    fs::write(page, text).with_context(|| page.to_owned())
 }
 
 /// What the policies come to at a ratio, an object for each.
@@ -76,25 +95,59 @@ fn summaries(
     Ok(lines.into_iter().filter(|line| line["summary"] == true).collect())
 }
 
+/// A figure of a profile's summary.
+type Figure = fn(&Value) -> Option<f64>;
+
+fn score(of: &Value) -> Option<f64> {
+    of["all"]["score"]["mean"].as_f64()
+}
+
+fn searched(of: &Value) -> Option<f64> {
+    of["all"]["score_search"]["mean"].as_f64()
+}
+
+fn constraints(of: &Value) -> Option<f64> {
+    of["all"]["directives"].as_f64()
+}
+
+const WITH_RECALL: &str = "Epitome and one `recall` of 1,000 tokens";
+const OLDEST: &str = "dropping the oldest messages";
+
+/// The three rows that the front page shows, below this heading.
+fn front(head: &str, all: &[Vec<Value>]) -> Result<String> {
+    let rows: [(&str, &str, Figure); 3] = [
+        ("Epitome", PROFILES[0], score),
+        (WITH_RECALL, PROFILES[0], searched),
+        (OLDEST, BASELINE, score),
+    ];
+    let mut out = [head, RULE].concat();
+    for (name, profile, figure) in rows {
+        out.push_str(&row(name, all, profile, figure)?);
+    }
+    Ok(out)
+}
+
 /// What the profile that most people use keeps, in short prose and with a recall too.
 fn overall(all: &[Vec<Value>], brief: &[Vec<Value>]) -> Result<String> {
     let first = PROFILES[0];
-    let [epitome, brief, oldest] = [(all, first), (brief, first), (all, BASELINE)];
-    let score = |it: &Value| it["all"]["score"]["mean"].as_f64();
-    let search = |it: &Value| it["all"]["score_search"]["mean"].as_f64();
-    let orders = |it: &Value| it["all"]["directives"].as_f64();
-    let mut out = OVERALL_HEAD.to_owned();
-    let mut row = |name: &str, (all, profile), figure: &dyn Fn(&Value) -> Option<f64>| {
-        let cells = figures(&of_profile(all, profile)?, figure).join(" | ");
-        out.push_str(&format!("| {name} | {cells} |\n"));
-        anyhow::Ok(())
-    };
-    row("Epitome", epitome, &score)?;
-    row("Epitome, `--style brief`", brief, &score)?;
-    row("Epitome, and one `recall` of 1,000 tokens", epitome, &search)?;
-    row("dropping the oldest messages", oldest, &score)?;
-    row("orders of people that Epitome keeps", epitome, &orders)?;
+    let rows: [(&str, &[Vec<Value>], &str, Figure); 5] = [
+        ("Epitome", all, first, score),
+        ("Epitome, `--style brief`", brief, first, score),
+        (WITH_RECALL, all, first, searched),
+        (OLDEST, all, BASELINE, score),
+        ("constraints of people that Epitome keeps", all, first, constraints),
+    ];
+    let mut out = [OVERALL_HEAD, RULE].concat();
+    for (name, all, profile, figure) in rows {
+        out.push_str(&row(name, all, profile, figure)?);
+    }
     Ok(out)
+}
+
+/// A row of a table with a column for each ratio.
+fn row(name: &str, all: &[Vec<Value>], profile: &str, figure: Figure) -> Result<String> {
+    let cells = figures(&of_profile(all, profile)?, &figure).join(" | ");
+    Ok(format!("| {name} | {cells} |\n"))
 }
 
 /// A row for each policy, and in each cell a figure for each ratio.
@@ -105,7 +158,7 @@ fn policies(all: &[Vec<Value>]) -> Result<String> {
         let cell = |figure: &dyn Fn(&Value) -> Option<f64>| figures(&found, figure).join(" / ");
         let group = |name| cell(&|it| it["groups"][name]["score"]["mean"].as_f64());
         let mut cells = GROUPS.map(group).to_vec();
-        cells.push(cell(&|it| it["all"]["directives"].as_f64()));
+        cells.push(cell(&constraints));
         out.push_str(&format!("| `{profile}` | {} |\n", cells.join(" | ")));
     }
     Ok(out)
@@ -130,7 +183,7 @@ fn placed(text: &str, name: &str, table: &str) -> Result<String> {
     let parts = text.split_once(&begins);
     let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once(ENDS)?.1)));
     let Some((before, after)) = parts else {
-        bail!("{README} has no place for a table: {begins:?} and {ENDS:?} around it");
+        bail!("no place for a table: {begins:?} and {ENDS:?} around it");
     };
     Ok([before, &begins, table, ENDS, after].concat())
 }
@@ -166,14 +219,19 @@ mod tests {
     #[test]
     fn what_is_kept_in_all_stands_in_a_column_for_each_ratio() {
         let [all, brief] = [[0.999, 0.5, 0.254], [0.9, 0.8, 0.7]].map(at_ratios);
-        let expected = OVERALL_HEAD.to_owned()
+        let expected = [OVERALL_HEAD, RULE].concat()
             + "| Epitome | 1.00 | 0.50 | 0.25 |\n\
                | Epitome, `--style brief` | 0.90 | 0.80 | 0.70 |\n\
-               | Epitome, and one `recall` of 1,000 tokens | 1.00 | 1.00 | 1.00 |\n\
+               | Epitome and one `recall` of 1,000 tokens | 1.00 | 1.00 | 1.00 |\n\
                | dropping the oldest messages | 1.00 | 0.50 | 0.25 |\n\
-               | orders of people that Epitome keeps | 0.50 | 0.50 | 0.50 |\n";
+               | constraints of people that Epitome keeps | 0.50 | 0.50 | 0.50 |\n";
         assert_eq!(overall(&all, &brief).unwrap(), expected);
         assert!(overall(&all, &[Vec::new()]).is_err());
+        let expected = [FRONT_HEAD, RULE].concat()
+            + "| Epitome | 1.00 | 0.50 | 0.25 |\n\
+               | Epitome and one `recall` of 1,000 tokens | 1.00 | 1.00 | 1.00 |\n\
+               | dropping the oldest messages | 1.00 | 0.50 | 0.25 |\n";
+        assert_eq!(front(FRONT_HEAD, &all).unwrap(), expected);
     }
 
     #[test]
@@ -183,11 +241,26 @@ mod tests {
         assert!(placed(&text("old\n"), "two", "new\n").is_err());
     }
 
+    const PAGES: [(&str, [&str; 2]); 2] = [
+        (include_str!("../../../README.md"), [FRONT, OTHERS]),
+        (include_str!("../../epitome-lab/README.md"), [OVERALL, POLICIES]),
+    ];
+
     #[test]
-    fn the_readme_has_a_place_for_the_tables() {
-        let readme = include_str!("../../../README.md");
-        for name in [OVERALL, POLICIES] {
-            assert!(placed(readme, name, "").unwrap().len() < readme.len(), "nothing stands there");
+    fn the_pages_have_a_place_for_the_tables() {
+        for (page, names) in PAGES {
+            for name in names {
+                let emptied = placed(page, name, "").unwrap();
+                assert!(emptied.len() < page.len(), "nothing stands there");
+            }
         }
+    }
+
+    #[test]
+    fn the_chart_shows_the_table_of_the_front_page() {
+        let begins = format!("<!-- {FRONT}{BEGINS}");
+        let table = PAGES[0].0.split_once(&begins).and_then(|(_, rest)| rest.split_once(ENDS));
+        let drawn = chart::draw(&chart::rows(table.unwrap().0).unwrap());
+        assert_eq!(drawn, include_str!("../../epitome-cli/assets/compare.svg"));
     }
 }

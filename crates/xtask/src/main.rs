@@ -7,24 +7,27 @@ use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+mod chart;
 mod figures;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy    checks what the compiler does not: arrows between crates, sizes, layout,
                            words, links
-       cargo xtask figures CASES [PROGRAM]
-                           compares the shipped policies on prepared cases, and writes the table of
-                           the README";
+       cargo xtask figures CASES OTHERS [PROGRAM]
+                           compares the shipped policies on prepared cases, and writes the tables
+                           and the chart of the manual; no weight was chosen on OTHERS";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chores: Vec<String> = env::args().skip(1).collect();
     let mut stderr = io::stderr().lock();
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => {}
-        ["figures", cases] => return figures::run(cases, None).map(|()| ExitCode::SUCCESS),
-        ["figures", cases, program] => {
-            return figures::run(cases, Some(program)).map(|()| ExitCode::SUCCESS);
+        ["figures", cases, others] => {
+            return figures::run(cases, others, None).map(|()| ExitCode::SUCCESS);
+        }
+        ["figures", cases, others, program] => {
+            return figures::run(cases, others, Some(program)).map(|()| ExitCode::SUCCESS);
         }
         _ => {
             writeln!(stderr, "{USAGE}")?;
