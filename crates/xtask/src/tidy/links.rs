@@ -1,4 +1,4 @@
-//! Relative links in Markdown lead to files that exist.
+//! Relative links in Markdown lead to files, and headings of pages, that exist.
 //!
 //! Invariant: code (fenced, or between backticks) holds no links, and addresses with a scheme are
 //! not followed. Called by `tidy::run`.
@@ -10,15 +10,41 @@ use super::tree::Tree;
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.ending(".md") {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, target) in links(text) {
-            let file = target.split_once('#').map_or(target, |(file, _)| file);
-            if !resolve(folder, file).is_some_and(|path| tree.holds(&path)) {
+            if !leads_somewhere(tree, path, target) {
                 findings.push(Finding::at(path, line, format!("links to `{target}`, not there")));
             }
         }
     }
     findings
+}
+
+/// Whether the file that a link names is there and, if it is a page, has the heading.
+fn leads_somewhere(tree: &Tree, from: &str, target: &str) -> bool {
+    let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let Some(path) = (if file.is_empty() { Some(from.to_owned()) } else { resolve(folder, file) })
+    else {
+        return false;
+    };
+    match tree.text(&path).filter(|_| path.ends_with(".md") && !heading.is_empty()) {
+        Some(page) => headings(page).any(|found| found == heading),
+        None => tree.holds(&path),
+    }
+}
+
+/// The names by which links find the headings of a page, as GitHub makes them.
+fn headings(page: &str) -> impl Iterator<Item = String> {
+    let mut fenced = false;
+    let lines = page.lines().filter(move |line| {
+        fenced ^= line.trim_start().starts_with("```");
+        !fenced && line.starts_with('#')
+    });
+    lines.map(|line| {
+        let kept = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
 }
 
 /// The targets of all links to files, each with its line.
@@ -37,7 +63,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
             }
         }
     }
-    found.retain(|(_, target)| !target.contains(':') && !target.starts_with('#'));
+    found.retain(|(_, target)| !target.contains(':'));
     found
 }
 
@@ -71,7 +97,7 @@ mod tests {
     use super::*;
 
     fn check_links(path: &str, text: &str, broken: &[(usize, &str)]) {
-        let tree = Tree::of(&[(path, text), ("a/b.rs", ""), ("c.md", "")]);
+        let tree = Tree::of(&[(path, text), ("a/b.rs", ""), ("c.md", "# Top")]);
         let expected: Vec<Finding> = broken
             .iter()
             .map(|(line, target)| {
@@ -99,7 +125,15 @@ mod tests {
 
     #[test]
     fn code_and_addresses_are_not() {
-        check_links("README.md", "`[d](d.md)` [x](https://x.org) [y](#y) <mailto:a@b.c>", &[]);
+        check_links("README.md", "`[d](d.md)` [x](https://x.org) <mailto:a@b.c>", &[]);
         check_links("README.md", "```text\n[d](d.md)\n```\n[e](e.md)\n", &[(4, "e.md")]);
+    }
+
+    #[test]
+    fn a_heading_that_is_named_is_there() {
+        let page = "# The `run`, or so\n```sh\n# no heading\n```\n";
+        check_links("README.md", &format!("{page}[a](#the-run-or-so) [b](a/b.rs#L3)"), &[]);
+        check_links("README.md", &format!("{page}[a](#no-heading)"), &[(5, "#no-heading")]);
+        check_links("README.md", "[c](c.md#c)", &[(1, "c.md#c")]);
     }
 }
