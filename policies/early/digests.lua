@@ -1,4 +1,4 @@
---- Digests on arrival: which tool results get one, by what they are (SPEC 6.2).
+--- Digests on arrival: which tool results get one, by what they are (RULES 43).
 ---
 --- A digest is made of words of the result alone, takes no more than it may, and is smaller than
 --- what it stands for; otherwise the result stays as it is.

@@ -1,5 +1,5 @@
 --- The session log: `.epitome/SESSION_LOG.md` in the client's folder gets a block for each action
---- (SPEC 6.3). It is written for people; what reads it back stays in the prompt as it is.
+--- (RULES 44). It is written for people; what reads it back stays in the prompt as it is.
 local thousands = require("numbers").thousands
 
 local log = {}

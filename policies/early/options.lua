@@ -1,4 +1,4 @@
---- The options of `early`, with the figures that SPEC 6 gives them. Sizes are tokens, shares 0 to
+--- The options of `early`, with the figures of RULES 42 to 45. Sizes are tokens, shares 0 to
 --- 1, patterns regular expressions.
 ---@type table<string, Option>
 return {

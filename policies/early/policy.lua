@@ -1,6 +1,7 @@
 --- @api 1
---- Early and in one pass (SPEC 6): from half of the limit on, one summary stands for everything but
---- what is protected and the latest messages; tool results are digested before they are first sent.
+--- Early and in one pass (RULES 42 to 45): from half of the limit on, one summary stands for
+--- everything but what is protected and the latest messages; tool results are digested before they
+--- are first sent.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder. `job.memo.trimming` says
 --- that the plan in the making is an emergency, for which no model is asked.
@@ -31,7 +32,7 @@ function policy.budgets(job)
   }
 end
 
---- Digests are this policy's (SPEC 6.2). What is too large for the window in spite of them, or with
+--- Digests are this policy's (RULES 43). What is too large for the window in spite of them, or with
 --- digests switched off, is for the policies behind to move out of the prompt.
 ---@param job ArriveJob
 ---@return Arrive
@@ -44,7 +45,7 @@ function policy.arrive(job)
   return behind and behind.how == "offload" and behind or { how = "keep" }
 end
 
---- Whether so much of the limit is in use that messages are trimmed (SPEC 6.1).
+--- Whether so much of the limit is in use that messages are trimmed (RULES 42).
 ---@param job TriggerJob|PlanJob
 local function is_emergency(job)
   return job.tokens.total >= share(job.model.limit, job.opt.trim_at)
@@ -97,7 +98,7 @@ function policy.prompt(job)
   }
 end
 
---- A summary begins with a fixed word (SPEC 6.1), and names the way back where there is one.
+--- A summary begins with a fixed word (RULES 42), and names the way back where there is one.
 ---@param job RenderJob
 ---@return string
 local function label(job)

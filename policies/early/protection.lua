@@ -1,4 +1,4 @@
---- Protection: which messages stay as they are (SPEC 6.1).
+--- Protection: which messages stay as they are (RULES 42).
 ---
 --- System prompts and tool schemas are the kernel's to keep, and goals stand in the state of the
 --- work, which is stated anew with each summary. Left to this policy are personas, the constraints

@@ -1,4 +1,4 @@
---- The summary: everything but what stays becomes one checkpoint, in one pass (SPEC 6.1).
+--- The summary: everything but what stays becomes one checkpoint, in one pass (RULES 42).
 local protection = require("protection")
 local rows = require("digests.rows")
 local share = require("numbers").share

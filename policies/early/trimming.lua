@@ -1,4 +1,4 @@
---- Trimming: what is done in an emergency, without a model (SPEC 6.1). The oldest tool results
+--- Trimming: what is done in an emergency, without a model (RULES 42). The oldest tool results
 --- become digests; where that is not enough, the oldest turns become a few lines.
 local protection = require("protection")
 local share = require("numbers").share

@@ -1,4 +1,4 @@
---- Ageing: how checkpoints grow smaller as they grow older, until they become one (SPEC 3.4).
+--- Ageing: how checkpoints grow smaller as they grow older, until they become one (RULES 22).
 ---
 --- A checkpoint ages by its age, and before its time where all of them exceed their share. Pure
 --- arithmetic over a list of checkpoints, so that `plan` can ask beforehand what `age` will do.

@@ -1,4 +1,4 @@
---- Size classes: how hard a window of a certain size is compressed (SPEC 3.7). Used by `ollm`
+--- Size classes: how hard a window of a certain size is compressed (RULES 25). Used by `ollm`
 --- and `staged`, whose options `sizes` and `class_strategy` it reads.
 local classes = {}
 

@@ -1,4 +1,4 @@
---- How large a model is, read from its name (SPEC 4.5). Used by `ollm` and `staged`.
+--- How large a model is, read from its name (RULES 30). Used by `ollm` and `staged`.
 local models = {}
 
 --- What a model has, in billions of parameters, where neither its name nor the model table says.

@@ -22,7 +22,7 @@ function occasion.of(job, due)
   return due or false
 end
 
---- Whether a restore point is made first (SPEC 3.6).
+--- Whether a restore point is made first (RULES 24).
 ---@param job PlanJob
 ---@return boolean
 function occasion.is_saved(job)

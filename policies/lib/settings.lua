@@ -1,4 +1,4 @@
---- The options that `ollm` and `staged` share, with the figures that SPEC 3 and 4 give both.
+--- The options that `ollm` and `staged` share, with the figures of RULES 19 to 34.
 local settings = {}
 
 ---@type table<string, Option>

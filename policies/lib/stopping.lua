@@ -1,4 +1,4 @@
---- Stop hooks: places where a conversation is stopped for a look (SPEC 7.8). Used by `tiered`,
+--- Stop hooks: places where a conversation is stopped for a look (RULES 53). Used by `tiered`,
 --- which declares five, and by the policies of teams that declare more.
 ---
 --- A stop hook is looked at within a hook of its policy, with the job of that hook and the answer

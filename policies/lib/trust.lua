@@ -1,4 +1,4 @@
---- Trust: how far a model of some size can be relied on, and how that is said (SPEC 3.5). Used by
+--- Trust: how far a model of some size can be relied on, and how that is said (RULES 23). Used by
 --- `ollm` and `staged`, whose option `model_billions` it reads; each has a formula of its own.
 local models = require("models")
 local thousands = require("numbers").thousands

@@ -1,4 +1,4 @@
---- The budget: how much of the limit is there for the conversation (SPEC 3.1).
+--- The budget: how much of the limit is there for the conversation (RULES 19).
 local share = require("numbers").share
 
 local budget = {}

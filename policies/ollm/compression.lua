@@ -1,5 +1,5 @@
 --- A compression: what the model did becomes one checkpoint, and older ones make room for it
---- (SPEC 3.3).
+--- (RULES 21).
 local ageing = require("ageing")
 local budget = require("budget")
 local classes = require("classes")

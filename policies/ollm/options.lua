@@ -1,4 +1,4 @@
---- The options of `ollm`, with the figures that SPEC 3 gives them. Sizes are tokens, shares 0 to 1.
+--- The options of `ollm`, with the figures of RULES 19 to 25. Sizes are tokens, shares 0 to 1.
 local settings = require("settings")
 
 return settings.with({

@@ -1,6 +1,6 @@
 --- @api 1
---- OLLM's way (SPEC 3): compress when the conversation fills its part of the room, into checkpoints
---- that age and become one; what the user wrote stays.
+--- OLLM's way (RULES 19 to 25): compress when the conversation fills its part of the room, into
+--- checkpoints that age and become one; what the user wrote stays.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder. Those that are missing
 --- here (`arrive` among them) are answered by the built-in policy.

@@ -1,4 +1,4 @@
---- Reliability: how far a conversation can be trusted after so many summaries (SPEC 3.5).
+--- Reliability: how far a conversation can be trusted after so many summaries (RULES 23).
 local trust = require("trust")
 
 local reliability = {}

@@ -1,4 +1,4 @@
---- Selection: which exchanges are old enough to leave, and whose they are (SPEC 3.3).
+--- Selection: which exchanges are old enough to leave, and whose they are (RULES 21).
 ---
 --- What a person wrote stays as it is; what the model did, with its calls and their results,
 --- leaves.

@@ -1,4 +1,4 @@
---- Summarisation: how a model is asked for a checkpoint (SPEC 3.4, 3.7).
+--- Summarisation: how a model is asked for a checkpoint (RULES 22, 25).
 ---
 --- The policies behind word the question. What this level keeps is said behind it, and in a window
 --- of a class that is structured the sections, the decisions apart; both stand in `prompts`.

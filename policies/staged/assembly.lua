@@ -1,4 +1,4 @@
---- The system prompt, where it is Epitome's to make (SPEC 4.8): core mandates, the active goal,
+--- The system prompt, where it is Epitome's to make (RULES 33): core mandates, the active goal,
 --- augments, sanity checks in classes 1 and 2, notes on tools, the team's own instructions.
 ---
 --- All of it stands in `prompts`: `system-class-N` and `system-MODE` make the core mandates, and

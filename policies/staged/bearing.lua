@@ -1,4 +1,4 @@
---- Reliability: how far a model of some size can be relied on after so many summaries (SPEC 4.5).
+--- Reliability: how far a model of some size can be relied on after so many summaries (RULES 30).
 local trust = require("trust")
 
 local bearing = {}

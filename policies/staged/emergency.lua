@@ -1,4 +1,4 @@
---- What is done where the stages would leave too much (SPEC 4.7, 2.12).
+--- What is done where the stages would leave too much (RULES 32, 12).
 ---
 --- Each rung only until the prompt fits: tool results among the newest messages become digests, and
 --- what calls among them wrote to disk becomes a line; fewer of those stay, beside checkpoints that are lowered and merged as ever; older messages of

@@ -1,4 +1,4 @@
---- The first stage: which messages are compressed (SPEC 4.2).
+--- The first stage: which messages are compressed (RULES 27).
 ---
 --- The newest messages stay, and what people wrote; what the model did before, with its calls and
 --- their results, is compressed. An exchange of which one message is among the newest stays whole,

@@ -1,4 +1,4 @@
---- The options of `staged`, with the figures that SPEC 4 gives them. Sizes are tokens,
+--- The options of `staged`, with the figures of RULES 26 to 34. Sizes are tokens,
 --- shares 0 to 1.
 local settings = require("settings")
 

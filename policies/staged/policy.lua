@@ -1,7 +1,7 @@
 --- @api 1
---- A redesign in stages (SPEC 4): identification, preparation, summarisation, checkpoint creation,
---- context update, validation. The conversation's mode says what its summaries dwell on, and the
---- model's size how far they can be relied on.
+--- A redesign in stages (RULES 26 to 34): identification, preparation, summarisation, checkpoint
+--- creation, context update, validation. The conversation's mode says what its summaries dwell on,
+--- and the model's size how far they can be relied on.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
 --- is told in `prompts`. Those that are missing here (`arrive` among them) are answered by the

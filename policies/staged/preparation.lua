@@ -1,5 +1,5 @@
 --- The second stage: how detailed the new checkpoint is, how large, and what makes room for it
---- (SPEC 4.2, 4.3). A conversation that has nothing to compress is told why.
+--- (RULES 27, 28). A conversation that has nothing to compress is told why.
 local ageing = require("ageing")
 local room = require("room")
 local share = require("numbers").share

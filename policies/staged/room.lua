@@ -1,4 +1,4 @@
---- The room: what there is for conversation and checkpoints, and the bounds that follow (SPEC 4.3).
+--- The room: what there is for conversation and checkpoints, and the bounds that follow (RULES 28).
 local classes = require("classes")
 local share = require("numbers").share
 

@@ -1,4 +1,4 @@
---- The third stage: how a model is asked for a summary (SPEC 4.4).
+--- The third stage: how a model is asked for a summary (RULES 29).
 ---
 --- What it is told stands in `prompts`: the text of the level, the focus of the mode, and the
 --- headings where the class wants sections. Without a model the built-in summariser writes.

@@ -1,4 +1,4 @@
---- The last stage: whether what was made is good enough (SPEC 4.1, 4.6).
+--- The last stage: whether what was made is good enough (RULES 26, 31).
 ---
 --- What is sent is checked by the kernel. Here a plan is checked before it is made, and a summary
 --- before it is taken.

@@ -1,5 +1,5 @@
---- What stands word for word, whatever becomes of the rest (SPEC 4.4): code in the modes `developer`
---- and `debugger`, goals in `planning`, errors in `debugger`, decisions in every mode.
+--- What stands word for word, whatever becomes of the rest (RULES 29): code in the modes
+--- `developer` and `debugger`, goals in `planning`, errors in `debugger`, decisions in every mode.
 ---
 --- Where a model writes a summary, what it left out of this is added to it. Exchanges that hold
 --- some of it, and are small, stay in their place: so the mode has its say where no model writes.

@@ -1,4 +1,4 @@
---- Drift: whether what the agent does after a summary is what the session is for (SPEC 7.6).
+--- Drift: whether what the agent does after a summary is what the session is for (RULES 51).
 ---
 --- Four questions, answered without a model, in any language, and in doubt in the agent's favour:
 --- one that does not forget is left alone. What they are answered by is gathered from the whole

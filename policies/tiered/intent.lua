@@ -1,4 +1,4 @@
---- The intent: what a session is for, which is never lost (SPEC 7.3, 7.9).
+--- The intent: what a session is for, which is never lost (RULES 48, 54).
 ---
 --- It is what a person said last that says more than to go on. That message, the one that opened
 --- the conversation, and what else people said stay as they are while there is room for them.

@@ -1,4 +1,4 @@
---- Levels: how full the window is, in a word (SPEC 7.5).
+--- Levels: how full the window is, in a word (RULES 50).
 local share = require("numbers").share
 
 local levels = {}

@@ -1,4 +1,4 @@
---- The first stage: what of a large result stays in the prompt (SPEC 7.1).
+--- The first stage: what of a large result stays in the prompt (RULES 46).
 ---
 --- A result that leaves on arrival gets a reference in its place; one that stayed and has grown old
 --- is cut by the kernel, and says where the rest is.

@@ -1,4 +1,4 @@
---- The options of `tiered`, with the figures that SPEC 7 gives them. Sizes are tokens, shares 0 to
+--- The options of `tiered`, with the figures of RULES 46 to 54. Sizes are tokens, shares 0 to
 --- 1, patterns regular expressions.
 ---@type table<string, Option>
 return {

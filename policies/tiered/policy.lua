@@ -1,8 +1,8 @@
 --- @api 1
---- In tiers (SPEC 7): large results are offloaded as they come; over half of the limit inputs that
---- are on disk are truncated; over three quarters a structured summary is made, with an archive
---- first; over 85 % a checkpoint, from which a fresh session should start. After a summary the
---- agent is watched: one that forgot what it is there for is given the original back.
+--- In tiers (RULES 46 to 54): large results are offloaded as they come; over half of the limit
+--- inputs that are on disk are truncated; over three quarters a structured summary is made, with an
+--- archive first; over 85 % a checkpoint, from which a fresh session should start. After a summary
+--- the agent is watched: one that forgot what it is there for is given the original back.
 ---
 --- Hooks only; which stage is gone through stands in `stops.lua`, as stop hooks, what each does in
 --- the modules of this folder, what is told in `prompts`. `job.memo` holds what `summary.lua`,

@@ -1,4 +1,4 @@
---- Status: how full the window is, what was done about it, and what to do (SPEC 7.5).
+--- Status: how full the window is, what was done about it, and what to do (RULES 50).
 local levels = require("levels")
 local templates = require("templates")
 local thousands = require("numbers").thousands

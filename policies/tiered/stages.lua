@@ -1,4 +1,4 @@
---- The stages of a plan: what each leaves, and what it orders (SPEC 7.1 to 7.4).
+--- The stages of a plan: what each leaves, and what it orders (RULES 46 to 49).
 ---
 --- The stop hooks decide which of them are gone through; each is given what the ones before made of
 --- the prompt.

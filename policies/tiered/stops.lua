@@ -1,4 +1,4 @@
---- The five stop hooks (SPEC 7.8). A team adds its own in a policy that extends this one; the
+--- The five stop hooks (RULES 53). A team adds its own in a policy that extends this one; the
 --- README shows how.
 local drift = require("drift")
 local intents = require("intent")

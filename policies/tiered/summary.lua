@@ -1,4 +1,4 @@
---- The third stage: the summary, and what it is made of (SPEC 7.3).
+--- The third stage: the summary, and what it is made of (RULES 48).
 ---
 --- One summary stands for everything but what stays: what is pinned, what states the intent, and
 --- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo`

@@ -1,4 +1,4 @@
---- The second stage: what stays of the arguments of calls that wrote or edited files (SPEC 7.2).
+--- The second stage: what stays of the arguments of calls that wrote or edited files (RULES 47).
 ---
 --- Only what is on disk as it was written is truncated: then nothing is lost but a copy.
 local calls = require("calls")

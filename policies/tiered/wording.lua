@@ -1,4 +1,4 @@
---- Wording: what Epitome writes into the prompt (SPEC 7.9). Each text names the way back, where
+--- Wording: what Epitome writes into the prompt (RULES 54). Each text names the way back, where
 --- there is one; a summary, and a system prompt of Epitome's own, say what must never be assumed.
 local templates = require("templates")
 

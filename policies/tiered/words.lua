@@ -1,4 +1,4 @@
---- Words: what a text is about, in any language, as far as it can be compared (SPEC 7.6).
+--- Words: what a text is about, in any language, as far as it can be compared (RULES 51).
 ---
 --- Words are known by their beginnings, so that `export`, `exporter` and `exports` are one. Where a
 --- script sets no spaces between words, its letters count.

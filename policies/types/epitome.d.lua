@@ -269,7 +269,7 @@
 ---@field title string Its title.
 ---@field text string What it says.
 
---- What there is to make a system prompt of (SPEC 4.8).
+--- What there is to make a system prompt of.
 ---@class Makings
 ---@field instructions? string What the host says in its own system prompt: the team's instructions. What no part says of it is put behind them.
 ---@field goal string The goal that is worked at and what was decided, in a few lines; empty where there is nothing of the kind.
@@ -333,7 +333,7 @@
 ---@field ops Order[] The operations; no message is touched by two of them. None where there is nothing to compress: then nobody else is asked.
 ---@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
 ---@field reason? string Why, in a few words for people.
----@field mark? integer The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
+---@field mark? integer The message that holds the watermark from now on; it only moves forward.
 ---@field marked_by? string The tool whose call that is; none where it was set without one.
 
 --- A compression that would be due, and is not made.

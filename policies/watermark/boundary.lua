@@ -1,4 +1,4 @@
---- Boundaries: whether what a person says begins a new task (SPEC 5.5).
+--- Boundaries: whether what a person says begins a new task (RULES 39).
 local boundary = {}
 
 --- The most of a text that is shown to a model, in tokens.

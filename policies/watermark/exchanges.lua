@@ -1,4 +1,4 @@
---- Exchanges: what there is before a mark, and what of it stays (SPEC 5.2, 5.5).
+--- Exchanges: what there is before a mark, and what of it stays (RULES 36, 39).
 local exchanges = {}
 
 --- The most of a text that patterns are tried on, in bytes.

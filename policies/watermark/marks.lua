@@ -1,4 +1,4 @@
---- Marks: where a task ends (SPEC 5.1, 5.5).
+--- Marks: where a task ends (RULES 35, 39).
 ---
 --- A mark is a call of one of some tools that has its result; or it is set where the user asks for
 --- it, where a new task begins, or at a length. The last one counts, and it is looked for only

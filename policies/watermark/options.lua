@@ -1,4 +1,4 @@
---- The options of `watermark`. Sizes are tokens, shares 0 to 1. What goes beyond SPEC 5.1 and 5.2
+--- The options of `watermark`. Sizes are tokens, shares 0 to 1. What goes beyond RULES 35 and 36
 --- is off.
 ---@type table<string, Option>
 return {

@@ -1,6 +1,6 @@
 --- @api 1
---- A mark ends a task (SPEC 5): tool calls and their results before it leave the prompt, and the
---- talk stays, word for word.
+--- A mark ends a task (RULES 35 to 41): tool calls and their results before it leave the prompt,
+--- and the talk stays, word for word.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder. Those that are missing
 --- here are answered by the policies behind, and so is whatever the window forces where nothing is
@@ -18,7 +18,7 @@ local policy = {
   options = require("options"),
 }
 
---- What is said where the watermark is not in the conversation (SPEC 5.1, 5.2).
+--- What is said where the watermark is not in the conversation (RULES 35, 36).
 local LOST = "the watermark is not in this conversation; "
 local ANEW, UNCHANGED = "the last mark in it counts", "nothing is changed"
 

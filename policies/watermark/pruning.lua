@@ -1,4 +1,4 @@
---- Pruning: what leaves before a mark (SPEC 5.2, 5.5).
+--- Pruning: what leaves before a mark (RULES 36, 39).
 local exchanges = require("exchanges")
 
 local pruning = {}

@@ -224,7 +224,7 @@ fn another_model_goes_on_with_the_conversation() {
     assert_eq!(prompts[1]["messages"][0], prompts[0]["messages"][0]);
 }
 
-/// "Summaries are written by the model that talks unless the profile names another" (SPEC 3.3).
+/// "Summaries are written by the model that talks unless the profile names another" (RULES 21).
 #[test]
 fn in_ollm_the_model_that_talks_writes_the_summaries() {
     let lines: String = (0..60).map(told).collect();

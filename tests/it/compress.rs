@@ -269,7 +269,7 @@ fn an_input_that_its_provider_would_refuse_is_warned_of() {
     body.as_array_mut().unwrap().insert(1, lost);
     let ran = Place::new().feed(["compress", "--ratio", "4"], body.to_string().as_bytes());
     assert_eq!(ran.code, 0);
-    let line = "epitome: warning: its provider would refuse the input: hazard 4: ";
+    let line = "epitome: warning: its provider would refuse the input: messages[1]: ";
     assert!(ran.err.starts_with(line) && ran.err.lines().count() == 1, "{}", ran.err);
     assert_eq!(faults(&parsed(&ran.out)), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! The profile `early` from outside (SPEC 6): an analysis of sales is played to the figure that is
-//! stated for it, and the shipped recording within small windows.
+//! The profile `early` from outside (RULES 42 to 45): an analysis of sales is played to the figure
+//! that is stated for it, and the shipped recording within small windows.
 
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ const ORDER: [&str; 2] = [
      with the prices of the new carrier, and nothing of it changes the order, as far as I can see.",
 ];
 
-/// An analysis of sales with three results of 1000, 300 and more rows (SPEC 6.4).
+/// An analysis of sales with three results of 1000, 300 and more rows (RULES 45).
 fn analysis() -> Value {
     let system = "You are an analyst of a furniture chain. Answer briefly.";
     let mut talk = vec![json!({"role": "system", "content": system})];

@@ -1,5 +1,5 @@
 //! Policies that ask for more than they may: they get the bound, which is told once, and the
-//! conversation goes on within its window (SPEC 2.17).
+//! conversation goes on within its window (RULES 17).
 
 use serde_json::Value;
 

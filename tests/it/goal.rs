@@ -1,4 +1,4 @@
-//! `epitome goal`: goals, milestones and decisions of a recorded session (SPEC 9).
+//! `epitome goal`: goals, milestones and decisions of a recorded session (RULES 56).
 
 use serde_json::json;
 
@@ -141,7 +141,7 @@ fn goals_go_with_their_session() {
     );
 }
 
-/// What the configuration hides is not recorded (SPEC 2.1).
+/// What the configuration hides is not recorded (RULES 1).
 #[test]
 fn what_is_redacted_is_not_recorded() {
     let place = recorded();

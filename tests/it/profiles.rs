@@ -30,8 +30,8 @@ fn check(profile: &str, limit: u64, most: u64) -> Value {
     summary
 }
 
-/// 1000 tokens stay free for the answer (SPEC 4.3), and one conversation bears more than ten
-/// checkpoints (SPEC 4.9).
+/// 1000 tokens stay free for the answer (RULES 28), and one conversation bears more than ten
+/// checkpoints (RULES 34).
 #[test]
 fn staged_leaves_room_for_the_answer() {
     let summary = check("staged", 6800, 5800);

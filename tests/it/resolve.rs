@@ -1,5 +1,5 @@
 //! What a prompt, `diff`, `status` or a closing line names brings the original back exactly as it is
-//! printed, whatever profile or store it was made under (SPEC 2.14).
+//! printed, whatever profile or store it was made under (RULES 14).
 
 use std::fs::create_dir_all;
 

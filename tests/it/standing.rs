@@ -1,5 +1,5 @@
 //! What is done beside the prompt, from outside: how a session stands as its policies report it, to
-//! people and to the agent, and the files of a session that goes (SPEC 7.5, 2.1).
+//! people and to the agent, and the files of a session that goes (RULES 50, 1).
 
 use epitome_upstream::Script;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! The profile `tiered` from outside (SPEC 7): files in the client's folder before a prompt names
-//! them, inputs that are on disk, the archive, an agent that forgets, and a team's own stop hooks.
+//! The profile `tiered` from outside (RULES 46 to 54): files in the client's folder before a prompt
+//! names them, inputs that are on disk, the archive, an agent that forgets, and a team's own stop
+//! hooks.
 
 use epitome_upstream::Script;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Commands as they are shown: whoever copies one gets what was meant (SPEC 2.14).
+//! Commands as they are shown: whoever copies one gets what was meant (RULES 14).
 //!
 //! Invariant: a path or a name in a command is one word of a shell, whatever stands in it. Called by
 //! all verbs that show commands.

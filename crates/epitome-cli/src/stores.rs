@@ -2,7 +2,7 @@
 //!
 //! A prompt says `epitome recall ID` in the same words wherever its store is, since texts that
 //! change are paid for again. So the user's data folder remembers where this user's other stores
-//! are, and an id that the usual store does not know is looked for there (SPEC 2.14).
+//! are, and an id that the usual store does not know is looked for there (RULES 14).
 //!
 //! Invariant: only what this user ran is remembered, never what a repository says; nothing fails
 //! where the list cannot be read or written. Called by the verbs that make prompts, and by `recall`.

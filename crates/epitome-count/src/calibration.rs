@@ -1,4 +1,4 @@
-//! How a provider's counts differ from ours, learned from what it reports (hazards 8, 20).
+//! How a provider's counts differ from ours, learned from what it reports.
 //!
 //! Invariant: pure, and a function of the newest samples alone; it only ever lowers a limit, and it
 //! says nothing before there are enough samples. A sample is a whole prompt, counted once by both:

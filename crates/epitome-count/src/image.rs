@@ -1,4 +1,4 @@
-//! What an image costs, by its dimensions and the vendor's published rule (hazard 24), never by the
+//! What an image costs, by its dimensions and the vendor's published rule (RULES 124), never by the
 //! length of its data. Called by the counters.
 
 use epitome_kernel::types::Image;

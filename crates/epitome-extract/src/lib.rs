@@ -1,7 +1,7 @@
 //! The summariser that needs no model: keeps what later work will need, in the words it was said.
 //!
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
-//! entries it stands for. The kernel asks it through the same port as a model.
+//! entries it stands for (RULES 15). The kernel asks it through the same port as a model.
 
 mod brief;
 mod demands;

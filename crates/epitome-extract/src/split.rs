@@ -52,7 +52,7 @@ pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece<'_>> {
     out
 }
 
-/// The words by which a model marks goals and what was decided, one a line (SPEC 9).
+/// The words by which a model marks goals and what was decided, one a line (RULES 57).
 const MARKERS: [&str; 5] = ["GOAL", "CHECKPOINT", "DECISION", "ARTIFACT", "NEXT"];
 /// A marker that is longer is prose.
 const MARKER_WORDS: usize = 120;
@@ -205,7 +205,7 @@ mod tests {
         );
     }
 
-    /// SPEC 9: "Markers that a summary holds keep their lines".
+    /// RULES 57: "Markers that a summary holds keep their lines".
     #[test]
     fn a_marker_keeps_its_line() {
         check(

@@ -1,6 +1,6 @@
 //! From a plan to a view.
 //!
-//! Invariant: all of a plan is applied or none of it (SPEC 2.7); the thread is never changed.
+//! Invariant: all of a plan is applied or none of it (RULES 7); the thread is never changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn unbind(view: &mut View<'_>, reply: BoundReply) {
     }
 }
 
-/// Some providers refuse a conversation that begins with the assistant (hazard 6). Where the plan
+/// Some providers refuse a conversation that begins with the assistant (RULES 106). Where the plan
 /// took every message before a pinned one of the assistant, the first checkpoint leads instead, or
 /// else the state of the work.
 fn lead_with_user(view: &mut View<'_>) {

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the first opinion wins; what is said of goals is joined, and events reach every policy.
 //! One that fails is noted and passed over, so that the next one answers, the built-in one at last
-//! (SPEC 2.9). For one job each is asked at most once, and whoever only passes on what those behind
-//! it say changes nothing (SPEC 2.18). What is given away is within its bounds (SPEC 2.17).
+//! (RULES 9). For one job each is asked at most once, and whoever only passes on what those behind
+//! it say changes nothing (RULES 18). What is given away is within its bounds (RULES 17).
 
 use std::collections::BTreeMap;
 use std::fmt;

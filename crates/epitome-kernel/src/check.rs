@@ -1,7 +1,7 @@
 //! Whether a plan may be applied.
 //!
-//! Invariant: a plan that passes breaks none of SPEC 2; one that does not is refused whole, with
-//! the op and the invariant named. `apply` calls it; nothing is applied without it.
+//! Invariant: a plan that passes breaks none of RULES 1 to 18; one that does not is refused whole,
+//! with the op and the invariant named. `apply` calls it; nothing is applied without it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,11 @@ use crate::thread::{Frozen, Pin, Thread};
 
 /// A plan was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("op {} of the plan breaks SPEC {}: {fault}; nothing was changed", op + 1, fault.invariant())]
+#[error(
+    "op {} of the plan breaks the rule that {}: {fault}; nothing was changed",
+    op + 1,
+    fault.invariant()
+)]
 pub struct PlanError {
     /// The op, counted from 0; people are told of it counted from 1.
     pub op: usize,
@@ -109,23 +113,25 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The invariant it breaks, as a section of the specification.
+    /// The invariant it breaks, in a clause.
     pub fn invariant(&self) -> &'static str {
         match self {
             Self::UnknownEntry(_)
             | Self::UnknownPart(_)
             | Self::NotText(_)
             | Self::NotCall(_)
-            | Self::NotTool(_) => "2.7 (known parts)",
+            | Self::NotTool(_) => "an op names what is there",
             Self::TouchedTwice { .. } | Self::StatedTwice { .. } | Self::Nothing => {
-                "2.7 (one op per part)"
+                "one op changes a part"
             }
-            Self::System(_) | Self::Pinned { .. } => "2.3 (pinned entries)",
-            Self::Torn { .. } | Self::InsideExchange(_) | Self::LoneResult => "2.4 (exchanges)",
-            Self::OutOfOrder(_) => "2.11 (order)",
-            Self::NotSmaller { .. } => "2.8 (gain)",
-            Self::Thinking(_) | Self::Emptied(_) => "11 (hazard 7, reasoning)",
-            Self::Empty => "2.8 (content)",
+            Self::System(_) | Self::Pinned { .. } => "system prompt and pinned entries stay",
+            Self::Torn { .. } | Self::InsideExchange(_) | Self::LoneResult => {
+                "a call and its result go together"
+            }
+            Self::OutOfOrder(_) => "the order of entries stays",
+            Self::NotSmaller { .. } => "a replacement is smaller than its original",
+            Self::Thinking(_) | Self::Emptied(_) => "reasoning goes with its whole reply",
+            Self::Empty => "a replacement says something",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The gate: what a chain answers is bounded before anybody acts on it (SPEC 2.17).
+//! The gate: what a chain answers is bounded before anybody acts on it (RULES 17).
 //!
 //! Invariant: no size that a policy asks for exceeds the limit of the prompt, no bound of the prompt
 //! lies below what the system prompt and the tools take, and what a policy pins or brings back stays

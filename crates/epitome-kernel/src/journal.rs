@@ -2,8 +2,8 @@
 //!
 //! Invariant: the histories of a session form a tree. A message is addressed by its session and the
 //! chain of all messages up to it, so a rewind and an edited history are branches by construction.
-//! Sessions share nothing: what one does is visible in no other (SPEC 2.13). Scope comes first
-//! everywhere; nothing crosses it (HOUSE 6).
+//! Sessions share nothing: what one does is visible in no other (RULES 13). Scope comes first
+//! everywhere; nothing crosses it (RULES 66).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The notes of clients in a conversation: what they state counts by its newest copy (SPEC 2.16).
+//! The notes of clients in a conversation: what they state counts by its newest copy (RULES 16).
 //!
 //! Invariant: what is found of the end of a conversation is what is found of it in the whole, once
 //! it is known what stands before it. Called by the thread as it is built.

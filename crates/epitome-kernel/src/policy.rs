@@ -1,7 +1,7 @@
 //! The port behind every decision: what a policy is asked, hook by hook, and what it answers.
 //!
 //! Invariant: the first opinion wins. A policy that fails is noted and passed over, so that the
-//! next one answers, the built-in one at last (SPEC 2.9); nothing a policy does reaches the
+//! next one answers, the built-in one at last (RULES 9); nothing a policy does reaches the
 //! conversation but through its answers.
 
 use std::ptr;

@@ -24,7 +24,7 @@ pub trait Counter: Send + Sync {
         texts.iter().map(|text| self.count(text)).collect()
     }
 
-    /// Tokens of an image, by its dimensions (hazard 24).
+    /// Tokens of an image, by its dimensions (RULES 124).
     fn image(&self, image: &Image) -> u64;
 
     /// Tokens that the protocol adds to every message.
@@ -259,7 +259,7 @@ pub struct MissedWord {
     pub near: Vec<String>,
 }
 
-/// Keeps what was said. Everything is addressed by scope first; nothing crosses it (HOUSE 6).
+/// Keeps what was said. Everything is addressed by scope first; nothing crosses it (RULES 66).
 pub trait Store: Send + Sync {
     /// Keeps what left the prompt: on return it survives a crash of the process.
     ///
@@ -418,7 +418,7 @@ fn hint(nearest: Option<&str>) -> String {
 }
 
 /// The folder that a client works in: what its own tools can open. Without one nothing is persisted
-/// and nothing can be exported (HOUSE 4).
+/// and nothing can be exported (RULES 65).
 pub trait Workspace: Send + Sync {
     /// Whether the file at a path, relative to the folder or absolute and in it, holds exactly these
     /// bytes.

@@ -1,7 +1,7 @@
 //! What policies gave while they were asked about one job.
 //!
 //! Invariant: for one job each policy has its say at most once, whoever asks it and how often; what
-//! came of that is given again (SPEC 2.18). Who waits for a model is asked again with its reply, and
+//! came of that is given again (RULES 18). Who waits for a model is asked again with its reply, and
 //! nobody else is. Written and read by `chain`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,9 +1,9 @@
 //! What is left of an exchange when its tool calls and results leave and its talk stays, and what
 //! leaves of notes that newer ones state anew.
 //!
-//! Invariant: a call and its result leave together or not at all (SPEC 2.4), no message is left
-//! with reasoning alone or at its end (hazard 7), and reasoning that stands alone leaves with all
-//! that it led to (hazard 5). Read by `check`, and by whoever makes plans.
+//! Invariant: a call and its result leave together or not at all (RULES 4), no message is left
+//! with reasoning alone or at its end (RULES 107), and reasoning that stands alone leaves with all
+//! that it led to (RULES 105). Read by `check`, and by whoever makes plans.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Thread {
     }
 
     /// What the entries before a place lose when the notes leave that a newer one states anew
-    /// (SPEC 2.16). Nothing that is pinned by hand loses any, no message is left with nothing, and
+    /// (RULES 16). Nothing that is pinned by hand loses any, no message is left with nothing, and
     /// the conversation begins with the same one; two messages of the assistant do not meet.
     pub fn restated(&self, before: usize) -> Stripped {
         let mut gone = Gone::default();

@@ -1,6 +1,6 @@
 //! A conversation as one immutable snapshot, with the facts every decision needs.
 //!
-//! Invariant: the exchanges part the entries into runs that stay or go whole (SPEC 2.4), and an
+//! Invariant: the exchanges part the entries into runs that stay or go whole (RULES 4), and an
 //! entry that is pinned pins the exchange it stands in. Built once by the caller, then only read:
 //! by `check`, `apply`, the budget arithmetic and `Run`.
 
@@ -19,7 +19,7 @@ pub enum Pin {
     Partner,
     /// It is the newest message of a conversation in which nobody in the user role wrote a text.
     Newest,
-    /// It holds the newest note of a client on something (SPEC 2.16).
+    /// It holds the newest note of a client on something (RULES 16).
     State,
     /// A call in it has no result yet.
     Pending,
@@ -27,7 +27,7 @@ pub enum Pin {
     Note,
     /// It holds the last text that a person typed.
     Typed,
-    /// It holds what its provider made of the conversation before it (hazard 25).
+    /// It holds what its provider made of the conversation before it (RULES 125).
     Compacted,
     /// Somebody pinned it.
     ByHand,
@@ -38,11 +38,11 @@ pub enum Pin {
 /// Why a part cannot be rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frozen {
-    /// It belongs to a system prompt (SPEC 2.3).
+    /// It belongs to a system prompt (RULES 3).
     System,
-    /// It is pinned (SPEC 2.3).
+    /// It is pinned (RULES 3).
     Pinned(Pin),
-    /// It is reasoning, or stands beside reasoning in the latest assistant entry (hazard 7).
+    /// It is reasoning, or stands beside reasoning in the latest assistant entry (RULES 107).
     Thinking,
     /// It has no text of its own: a call, an image, an opaque block, a result made of blocks.
     NotText,
@@ -55,7 +55,7 @@ pub struct Exchange {
     /// The entries, as indexes into the thread.
     pub entries: Range<usize>,
     /// Whether it holds a result without a call, or a call that was given up: no provider takes
-    /// either (hazards 1 and 4), so a compression never keeps it.
+    /// either (RULES 101 and 104), so a compression never keeps it.
     pub broken: bool,
 }
 
@@ -323,7 +323,7 @@ impl Thread {
         self.answers.range(of(exchange.entries.start)..of(exchange.entries.end))
     }
 
-    /// Whether an entry is the latest of the assistant and holds reasoning (hazard 7).
+    /// Whether an entry is the latest of the assistant and holds reasoning (RULES 107).
     pub(crate) fn thinks_last(&self, id: EntryId) -> bool {
         self.latest_thinking == Some(id)
     }
@@ -465,7 +465,7 @@ fn end_of_reply(entries: &[Entry], place: usize) -> usize {
     place + row.count().saturating_sub(1)
 }
 
-/// A reasoning item that stands alone belongs to what the reply says after it (hazard 5): where
+/// A reasoning item that stands alone belongs to what the reply says after it (RULES 105): where
 /// the items of a reply are entries of their own, none of them may stay without it.
 fn is_bare_thinking(entry: &Entry) -> bool {
     !entry.parts.is_empty() && entry.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))

@@ -1,7 +1,7 @@
 //! What the model is sent: kept entries, rewritten parts and inserted messages, in order.
 //!
 //! Invariant: a view is only made by `apply` from a checked plan, keeps the original order, and
-//! puts a checkpoint where its last covered entry stood (SPEC 2.11). Hosts turn it into edits.
+//! puts a checkpoint where its last covered entry stood (RULES 11). Hosts turn it into edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 

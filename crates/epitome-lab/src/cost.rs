@@ -1,4 +1,4 @@
-//! What prompts cost a provider's cache (hazards 11 and 14).
+//! What prompts cost a provider's cache (RULES 111 and 114).
 //!
 //! Invariant: the rule is one for all: what a prompt shares with the one before it, by whole
 //! messages, is read; the rest is written, since a client marks its newest message every turn.

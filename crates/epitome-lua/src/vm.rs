@@ -279,7 +279,7 @@ fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<Stri
 }
 
 /// Whether a hook answers what it got of the policies behind it. One that only passes it on gives that
-/// very answer, with the figures that a number in Lua cannot hold (SPEC 2.18).
+/// very answer, with the figures that a number in Lua cannot hold (RULES 18).
 fn passes_on(lua: &Lua, answer: &Value, got: &Answer) -> bool {
     let again = to_lua(lua, got).ok().and_then(|again| read_any(&again).ok());
     again.is_some() && read_any(answer).ok() == again

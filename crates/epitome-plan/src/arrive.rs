@@ -1,7 +1,7 @@
 //! What is made smaller before it is first sent.
 //!
 //! Invariant: only tool results that are new, whole and not frozen are touched, each at most once;
-//! what a tool of ours brought back never is (hazard 20). The original goes into the departure,
+//! what a tool of ours brought back never is (RULES 120). The original goes into the departure,
 //! which is recorded before the rewrite is used.
 
 use std::ops::Range;

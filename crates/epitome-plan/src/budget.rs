@@ -88,7 +88,7 @@ fn what(thread: &Thread, entry: &Entry, pin: Pin) -> String {
     format!("{name}: {why}")
 }
 
-/// Whether a compression freed less than the stated share of what was there (SPEC 2.8).
+/// Whether a compression freed less than the stated share of what was there (RULES 8).
 pub fn stalled(before: u64, after: u64, minimum_gain: f64) -> bool {
     (before.saturating_sub(after) as f64) < before as f64 * minimum_gain
 }

@@ -68,7 +68,7 @@ pub struct ArriveOptions {
     /// The same as a share of the limit, where that is less.
     pub preview_share: f64,
     /// Calls that hold one of these words bring back what left: their results stay as they are
-    /// (hazard 20).
+    /// (RULES 120).
     pub exempt: Vec<String>,
 }
 
@@ -349,7 +349,7 @@ mod tests {
         check(401, "epitome recall", Way::Keep, None);
     }
 
-    /// SPEC 9: "Markers in model output".
+    /// RULES 57: "Markers in model output".
     #[test]
     fn markers_are_read_in_what_the_model_says_alone() {
         let found = |speaker: Speaker| {

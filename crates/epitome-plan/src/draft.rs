@@ -401,7 +401,7 @@ impl<'a> Drafting<'a> {
     }
 
     /// Gives up the oldest messages of the recent part until one of the user's side leads, and has
-    /// one, or else a label, lead a pinned message of the assistant (hazard 6).
+    /// one, or else a label, lead a pinned message of the assistant (RULES 106).
     fn lead_with_user(&mut self) {
         self.used -= std::mem::take(&mut self.lead);
         let entries = self.ground.thread.entries();

@@ -1,7 +1,7 @@
 //! Who says the first message of a plan without a checkpoint, where what is pinned begins with the
 //! assistant: a call, say, whose result shares its message with what a person typed last.
 //!
-//! Invariant: a conversation that the user opened never leads with the assistant (hazard 6). The
+//! Invariant: a conversation that the user opened never leads with the assistant (RULES 106). The
 //! room for whoever leads is held free before anything else is cut, and is part of what cannot
 //! shrink; so a plan has it, or it is known that nothing fits. Called by the draft of a plan.
 

@@ -1,4 +1,4 @@
-//! Markers of goals in what a model says: the built-in grammar (SPEC 9).
+//! Markers of goals in what a model says: the built-in grammar (RULES 57).
 //!
 //! Invariant: one marker a line, nothing of a line that only resembles one, nothing inside a code
 //! fence. Pure and linear. Called by the built-in policy; another policy may read otherwise.
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(told(text), expected, "{text}");
     }
 
-    /// SPEC 9: "Markers in model output, one a line".
+    /// RULES 57: "Markers in model output, one a line".
     #[test]
     fn every_marker_is_read() {
         check(
@@ -158,7 +158,7 @@ mod tests {
         );
     }
 
-    /// SPEC 9: "Case of the state does not matter".
+    /// RULES 57: "Case of the state does not matter".
     #[test]
     fn the_case_of_a_state_does_not_matter() {
         check("[CHECKPOINT] a - In Progress", &[("milestone", "a", Some("in_progress"))]);
@@ -167,7 +167,7 @@ mod tests {
         check("[ARTIFACT] DELETED x", &[("artifact", "x", Some("deleted"))]);
     }
 
-    /// SPEC 9: "a line that only resembles a marker is left alone".
+    /// RULES 57: "a line that only resembles a marker is left alone".
     #[test]
     fn a_line_that_only_resembles_a_marker_is_left_alone() {
         for line in [
@@ -206,7 +206,7 @@ mod tests {
         check("[DECISION] Tabs - not spaces", &[("decision", "Tabs - not spaces", None)]);
     }
 
-    /// SPEC 9: "text inside code fences is not parsed".
+    /// RULES 57: "text inside code fences is not parsed".
     #[test]
     fn fences_hide_what_they_hold() {
         let goal = [("goal", "real", None)];

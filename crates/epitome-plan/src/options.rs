@@ -18,7 +18,7 @@ pub struct CompressOptions {
     pub keep_recent_slack: f64,
     /// The number of newest messages to leave alone, in place of the share.
     pub keep_recent_messages: Option<usize>,
-    /// The share of the prompt below which a compression counts as stalled (SPEC 2.8).
+    /// The share of the prompt below which a compression counts as stalled (RULES 8).
     pub minimum_gain: f64,
     /// The least room, in tokens, that a text of the recent part is shortened to by a digest;
     /// where there is less, it leaves with its exchange or its beginning and its end stay.
@@ -31,7 +31,7 @@ pub struct CompressOptions {
     pub passages: bool,
     /// The largest piece the kernel itself cuts for search, in bytes.
     pub passage_bytes: usize,
-    /// What is tried, in this order, when a summary does not fit (SPEC 2.12). The last resort, a
+    /// What is tried, in this order, when a summary does not fit (RULES 12). The last resort, a
     /// view without a checkpoint, needs not be named.
     pub ladder: Vec<Rung>,
     /// The texts the kernel writes.
@@ -43,7 +43,7 @@ pub struct CompressOptions {
     /// Where checkpoints stand, and who says them.
     pub stand: Stand,
     /// Whether the model binds what it thought to the prompt before it: reasoning behind a change
-    /// leaves with it (hazards 39 and 40).
+    /// leaves with it (RULES 139 and 140).
     pub unbind: bool,
     /// The calls of which all that they wrote is on disk.
     pub inputs: Vec<PartId>,
@@ -55,7 +55,7 @@ pub struct CompressOptions {
     pub hook: String,
 }
 
-/// One rung of the emergency ladder (SPEC 2.12).
+/// One rung of the emergency ladder (RULES 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rung {
@@ -79,7 +79,7 @@ pub enum Rung {
     SmallerTail,
 }
 
-/// The wording of what the kernel inserts. It names a way back only where there is one (hazard 19).
+/// The wording of what the kernel inserts. It names a way back only where there is one (RULES 119).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
     /// Opens a checkpoint; `{id}` and `{messages}` are filled in.

@@ -60,7 +60,7 @@ pub struct Compressed<'t> {
     pub offloaded: Vec<OffloadReport>,
     /// What the store should keep.
     pub departure: Departure,
-    /// Whether less was freed than the options ask for (SPEC 2.8).
+    /// Whether less was freed than the options ask for (RULES 8).
     pub stalled: bool,
     /// What the user should know.
     pub warnings: Vec<String>,

@@ -1,7 +1,7 @@
 //! One compression attempt, as a machine that is stepped.
 //!
 //! Invariant: a run never changes its thread, asks for a bounded number of summaries, and ends
-//! within the budget, or in `CannotFit` exactly when the floor exceeds it (SPEC 2.6, 2.12). Tests
+//! within the budget, or in `CannotFit` exactly when the floor exceeds it (RULES 6, 12). Tests
 //! step it by hand; the driver does with summarisers.
 
 use std::collections::BTreeSet;

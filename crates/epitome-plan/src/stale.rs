@@ -1,4 +1,4 @@
-//! What a plan takes out before all else: notes of clients that newer ones state anew (SPEC 2.16).
+//! What a plan takes out before all else: notes of clients that newer ones state anew (RULES 16).
 //!
 //! Invariant: no plan says of them what it says of talk. They leave without a word in their place,
 //! and one that cannot leave alone leaves with what is summed up around it. Called where plans are

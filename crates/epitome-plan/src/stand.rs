@@ -1,7 +1,7 @@
 //! Who says a checkpoint, settled once for as long as it stands.
 //!
 //! Invariant: no conversation ends with a message of the assistant that the assistant did not say
-//! (hazard 6), and what is sent of a checkpoint does not change when somebody goes on (SPEC 2.10).
+//! (RULES 106), and what is sent of a checkpoint does not change when somebody goes on (RULES 10).
 //! Called when a plan is put together.
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! What leaving a cached prefix as it is costs, from request to request.
 //!
 //! Invariant: the meter measures and never decides: when a rewrite pays is a policy's to say
-//! (the ski-rental rule of the built-in one, hazard 14).
+//! (the ski-rental rule of the built-in one, RULES 114).
 
 use epitome_kernel::types::MeterReading;
 use epitome_kernel::types::hook::{Budgets, Cache};

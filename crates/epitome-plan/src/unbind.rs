@@ -2,14 +2,14 @@
 //!
 //! The newest models bind what they thought to the whole prompt before it: system prompt, tools and
 //! every message. Behind a change their provider refuses it, or drops it without a word, and all that
-//! follows it (hazards 39 and 40). So there are these rules:
+//! follows it (RULES 139 and 140). So there are these rules:
 //!
 //! - All reasoning of the replies that stay behind the first change leaves with the plan that makes
 //!   the change, and stays out while that plan is in force. What is thought afterwards is bound to the
 //!   prompt as it is sent then, and stays until the next plan.
 //! - That holds within a tool loop too. Models that bind think adaptively only, and there no reply has
-//!   to begin with reasoning; what no reply may do is to keep a part of it (hazard 7), so of a reply
-//!   all leaves or none.
+//!   to begin with reasoning; what no reply may do is to keep a part of it (RULES 107), so of a
+//!   reply all leaves or none.
 //! - A request that grants its model a budget to think is for an older model, which binds nothing and
 //!   wants the reasoning of a loop back: there, and where a model is known to bind nothing, all stays.
 //!   The host says which case it is ([`crate::CompressOptions::unbind`]).

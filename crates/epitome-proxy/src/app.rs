@@ -122,7 +122,7 @@ impl App {
     }
 
     /// Tells how a conversation's request was prepared, `None` for as it should be; a run of
-    /// failures is an alarm (hazard 36).
+    /// failures is an alarm (RULES 136).
     pub(crate) fn prepared(&self, skip: Option<Skip>) {
         match skip {
             None => self.run.store(0, Ordering::Relaxed),

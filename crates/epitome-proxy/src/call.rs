@@ -124,7 +124,7 @@ impl Call {
         })
     }
 
-    /// Sends a prompt, and a smaller one where that is refused as too long (hazard 28).
+    /// Sends a prompt, and a smaller one where that is refused as too long (RULES 128).
     async fn exchange(
         &self,
         prepared: &mut Prepared,

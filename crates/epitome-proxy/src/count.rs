@@ -1,7 +1,7 @@
 //! How large a conversation is, as its client is told.
 //!
 //! Invariant: an answer is only ever raised, and only where the client's own history has outgrown
-//! its window: then it must look full in the end, or the client never compacts (hazard 28). Called
+//! its window: then it must look full in the end, or the client never compacts (RULES 128). Called
 //! by `handler`.
 
 use bytes::Bytes;

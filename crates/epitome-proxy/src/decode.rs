@@ -1,7 +1,7 @@
 //! Compressed bodies, decoded within a bound.
 //!
 //! Invariant: whatever the bytes are, no step holds more than the bound (and one block of its
-//! decoder) at a time, so a small body cannot ask for much memory (hazard 31). Called by `body`, on
+//! decoder) at a time, so a small body cannot ask for much memory (RULES 131). Called by `body`, on
 //! a thread that relays nothing.
 
 use std::io::{self, Read};

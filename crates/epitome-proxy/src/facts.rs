@@ -68,19 +68,19 @@ impl<'b> Facts<'b> {
     }
 
     /// Whether the conversation is kept by the provider, and what is sent is only its end
-    /// (hazard 26).
+    /// (RULES 126).
     pub(crate) fn is_chained(&self) -> bool {
         self.chained
     }
 
-    /// Whether the provider is asked to clear tool results by itself (hazard 27). Clearing its own
+    /// Whether the provider is asked to clear tool results by itself (RULES 127). Clearing its own
     /// thinking touches nothing that is ours.
     pub(crate) fn has_provider_edits(&self) -> bool {
         self.context_management.is_some_and(|edits| clears(edits.get()))
     }
 
-    /// The thread at the provider that an Anthropic request begins or goes on with (hazard 41), as it
-    /// stands in the body.
+    /// The thread at the provider that an Anthropic request begins or goes on with (RULES 141), as
+    /// it stands in the body.
     pub(crate) fn thread(&self) -> Option<&'b RawValue> {
         self.thread.filter(|thread| thread.get() != "null")
     }

@@ -56,7 +56,7 @@ impl Fault {
     }
 
     /// What ends a stream that cannot be finished; `inside` says that a line or event is still open
-    /// (hazard 30), `id` which answer it is: clients of Responses take no end of another one.
+    /// (RULES 130), `id` which answer it is: clients of Responses take no end of another one.
     pub(crate) fn last_words(&self, dialect: Dialect, inside: bool, id: Option<&str>) -> Bytes {
         let body = self.body(dialect);
         let body = String::from_utf8_lossy(&body);

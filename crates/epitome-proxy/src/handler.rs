@@ -143,7 +143,7 @@ fn unset(api: Api, method: &Method, uri: &Uri) -> Fault {
     Fault::new(StatusCode::NOT_FOUND, message)
 }
 
-/// Whether a signature of AWS covers the body (hazard 33).
+/// Whether a signature of AWS covers the body (RULES 133).
 fn is_signed(headers: &HeaderMap) -> bool {
     let credential = headers.get(AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
     credential.starts_with(b"AWS4-HMAC-SHA256")

@@ -125,7 +125,7 @@ impl Prepared {
 pub(crate) enum Declined {
     /// The body decodes to more than this many bytes.
     TooLarge(usize),
-    /// Only the end of the conversation came (hazard 41).
+    /// Only the end of the conversation came (RULES 141).
     Tethered,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: of a request nothing changes but `options.num_ctx`, and that only ever grows: one that
 //! asks for more goes as it came. The same size is told with each request, so that no model is loaded
-//! anew and what its server has cached stays of use (SPEC 3.1, hazard 9). Called by `prepare`.
+//! anew and what its server has cached stays of use (RULES 19, 153). Called by `prepare`.
 
 use bytes::Bytes;
 use epitome_wire::{parameter, with_parameter};

@@ -1,20 +1,20 @@
 //! Why a request went out otherwise than it should have.
 //!
 //! Invariant: every request that passes here unchanged though it holds a conversation, or larger than
-//! its limit, has one of these words, in a header, in the log and in the figures (hazard 36).
+//! its limit, has one of these words, in a header, in the log and in the figures (RULES 136).
 
 /// A reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skip {
     /// The body cannot be read: its encoding, its JSON, or what it is made of.
     Unreadable,
-    /// The provider keeps the conversation and is sent its end (hazard 26).
+    /// The provider keeps the conversation and is sent its end (RULES 126).
     Chained,
-    /// The provider was asked to clear results by itself (hazard 27).
+    /// The provider was asked to clear results by itself (RULES 127).
     ProviderEdits,
-    /// A signature covers the body (hazard 33).
+    /// A signature covers the body (RULES 133).
     Signed,
-    /// What cannot shrink exceeds the limit, which may be a wrong figure (SPEC 2.6).
+    /// What cannot shrink exceeds the limit, which may be a wrong figure (RULES 6).
     Oversized,
     /// Making the prompt took too long.
     Deadline,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the bytes of an answer are never changed, held back or put together; where an
 //! upstream breaks off a stream, its last words are an error event of the client's protocol
-//! (hazard 30). A client that goes away drops the answer, and with it the upstream's connection.
+//! (RULES 130). A client that goes away drops the answer, and with it the upstream's connection.
 //! Polled by the server.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Message threads of Anthropic's API: a client begins one with its whole history and then sends only
 //! what is new, since the provider keeps the rest.
 //!
-//! Invariant: what is new is never taken for the conversation (hazard 41). A request that begins a
+//! Invariant: what is new is never taken for the conversation (RULES 141). A request that begins a
 //! thread goes on as one without; one that goes on with a thread is declined with the code at which
 //! its client sends the whole history, and no thread from then on. Called by `prepare`.
 

@@ -1,5 +1,5 @@
 //! What Ollama says of the windows of its models, for requests that do not say it themselves
-//! (SPEC 4.6).
+//! (RULES 31).
 //!
 //! Invariant: a server is asked about itself, with no credential and nothing of a conversation, and
 //! no request waits long for it. It says more once it has the model at hand, so it is asked again

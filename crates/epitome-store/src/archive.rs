@@ -73,7 +73,7 @@ pub trait Archive: Journal + Store {
     fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError>;
 
     /// Records a snapshot, and drops the oldest ones of its session that were made automatically
-    /// until `keep` of those are left (SPEC 3.6).
+    /// until `keep` of those are left (RULES 24).
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ pub trait Archive: Journal + Store {
 
     /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
     /// pieces in the index, the answers that it may have been, the epochs whose summaries may quote it, and what policies noted of
-    /// the sessions that may have led through it. Its place stays, as a tombstone (SPEC 2.1).
+    /// the sessions that may have led through it. Its place stays, as a tombstone (RULES 1).
     /// Gives how many epochs went.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Told {
     }
 }
 
-/// A line without the marker before it and the state behind it (SPEC 9).
+/// A line without the marker before it and the state behind it (RULES 57).
 fn stated(line: &str) -> &str {
     let line = line.trim();
     let marked = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));

@@ -2,7 +2,7 @@
 //! content id, and the pieces that a search finds again.
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
-//! (HOUSE 6). [`Memory`] and [`Sqlite`] answer the same ports with the same answers; one
+//! (RULES 66). [`Memory`] and [`Sqlite`] answer the same ports with the same answers; one
 //! conformance suite holds for both. [`FallbackStore`] is the one with the other behind it. Only [`Sqlite`] touches files, and only this crate knows
 //! their modes.
 

@@ -113,7 +113,7 @@ impl Chat {
         self.of_model(Body::Call(call))
     }
 
-    /// A call that the provider itself answers in the same message (hazard 3).
+    /// A call that the provider itself answers in the same message (RULES 103).
     pub fn server_tool(mut self, query: &str, found: &str) -> Self {
         self.calls += 1;
         let id = format!("s{}", self.calls);

@@ -53,14 +53,14 @@ pub enum Act {
     },
     /// A request looked at the compression that was asked for.
     Met,
-    /// Excerpts of what was said before come back into the conversation (SPEC 7.7).
+    /// Excerpts of what was said before come back into the conversation (RULES 52).
     Recall {
         /// The excerpts with their sources, as the model reads them.
         text: String,
     },
     /// The excerpts that were to come back stand in the conversation.
     Returned,
-    /// The watermark moved: the tool exchanges before it left the prompt (SPEC 5.1).
+    /// The watermark moved: the tool exchanges before it left the prompt (RULES 35).
     Mark {
         /// The message that holds it now.
         entry: EntryKey,
@@ -79,7 +79,7 @@ pub enum Act {
         /// Whether it is open from now on.
         open: bool,
     },
-    /// The system prompt was put together (SPEC 4.8).
+    /// The system prompt was put together (RULES 33).
     System {
         /// The epoch that it belongs to; none before the first.
         epoch: Option<EpochId>,

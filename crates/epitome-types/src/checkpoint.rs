@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContentId, EntryId, Role};
 
-/// How much of its original a checkpoint still holds (SPEC 3.4).
+/// How much of its original a checkpoint still holds (RULES 22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -33,12 +33,12 @@ pub struct Checkpoint {
     /// Where it stands, and who says it.
     #[serde(default, skip_serializing_if = "Stand::is_default")]
     pub stand: Stand,
-    /// The model that wrote it; none where it was written without one (SPEC 3.4).
+    /// The model that wrote it; none where it was written without one (RULES 22).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// Where a checkpoint stands in the prompt, and who says it (SPEC 2.11).
+/// Where a checkpoint stands in the prompt, and who says it (RULES 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stand {

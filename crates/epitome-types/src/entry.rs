@@ -20,7 +20,7 @@ pub enum Role {
     Tool,
 }
 
-/// Who really produced a part (HOUSE 4): most "user" messages of an agent are not a person's.
+/// Who really produced a part (RULES 64): most "user" messages of an agent are not a person's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
     /// A person typed it.
@@ -62,7 +62,7 @@ pub struct Part {
     /// with today's date stays the same note tomorrow, arguments are the same however a client
     /// spells them, reasoning without words is told from other reasoning by what is sealed in it.
     pub known_as: Option<String>,
-    /// What it states, where it says what is and not what somebody said (SPEC 2.16).
+    /// What it states, where it says what is and not what somebody said (RULES 16).
     pub note: Option<StateNote>,
 }
 
@@ -97,9 +97,9 @@ pub enum Body {
     Call(Call),
     /// A tool's result.
     Result(ToolResult),
-    /// Reasoning of the model; its bytes are never changed (hazard 7).
+    /// Reasoning of the model; its bytes are never changed (RULES 107).
     Thinking(String),
-    /// An image, priced by its dimensions (hazard 24).
+    /// An image, priced by its dimensions (RULES 124).
     Image(Image),
     /// Any block this version does not interpret; passed through as it is.
     Opaque(Opaque),
@@ -148,7 +148,7 @@ pub struct Opaque {
     pub text: String,
     /// The id under which a later block answers this one (`server_tool_use`).
     pub calls: Option<String>,
-    /// The id of the block that this one answers (`web_search_tool_result`, hazard 3).
+    /// The id of the block that this one answers (`web_search_tool_result`, RULES 103).
     pub answers: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a host is told while a conversation goes on (SPEC 10).
+//! What a host is told while a conversation goes on (RULES 59).
 //!
 //! Invariant: an event says what has already been recorded; nothing depends on its being read.
 
@@ -146,7 +146,7 @@ pub enum Happened {
         /// What went wrong, where, and what was expected.
         cause: String,
     },
-    /// A policy or a plugin asked for more than it may, and got the bound (SPEC 2.17). It is told
+    /// A policy or a plugin asked for more than it may, and got the bound (RULES 17). It is told
     /// once.
     AnswerBounded {
         /// The policy.
@@ -185,7 +185,7 @@ pub enum Happened {
         #[serde(skip_serializing_if = "Option::is_none")]
         level: Option<Stop>,
     },
-    /// The agent does something else than it is there for, a policy says (SPEC 7.6).
+    /// The agent does something else than it is there for, a policy says (RULES 51).
     DriftDetected {
         /// The policy.
         policy: String,
@@ -196,7 +196,7 @@ pub enum Happened {
         #[serde(skip_serializing_if = "Option::is_none")]
         level: Option<Stop>,
     },
-    /// What was said before is brought back into the conversation, as a policy asked (SPEC 7.7).
+    /// What was said before is brought back into the conversation, as a policy asked (RULES 52).
     Recalled {
         /// What was searched for.
         query: String,
@@ -205,7 +205,7 @@ pub enum Happened {
         /// Tokens of the excerpts.
         tokens: u64,
     },
-    /// A fresh session is recommended (SPEC 7.4).
+    /// A fresh session is recommended (RULES 49).
     Handover {
         /// The file in the client's folder that it starts from.
         file: Option<String>,
@@ -213,7 +213,7 @@ pub enum Happened {
         text: String,
     },
     /// A server read but a part of a prompt, and said nothing of it: its context size is too small.
-    /// Said once, until it reads a whole one again (hazard 9).
+    /// Said once, until it reads a whole one again (RULES 153).
     PromptCut {
         /// Tokens of the prompt.
         sent: u64,
@@ -288,7 +288,7 @@ pub enum Happened {
         /// Tokens saved.
         saved: u64,
     },
-    /// The watermark moved: tool calls and results before it are no longer sent (SPEC 5).
+    /// The watermark moved: tool calls and results before it are no longer sent (RULES 35 to 41).
     WatermarkMoved {
         /// The message that holds it.
         entry: String,
@@ -337,7 +337,7 @@ pub enum Happened {
     },
 }
 
-/// A compression, by the size class of its window (SPEC 3.7).
+/// A compression, by the size class of its window (RULES 25).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Classed {
     /// The epoch's id.
@@ -361,7 +361,7 @@ impl Happened {
 }
 
 words! {
-    /// A stage of a compression (SPEC 4.1).
+    /// A stage of a compression (RULES 26).
     pub enum Stage {
         /// What is to leave is found.
         Identification = "identification",

@@ -1,4 +1,4 @@
-//! Goals: what a conversation is for, and what was decided on the way (SPEC 9).
+//! Goals: what a conversation is for, and what was decided on the way (RULES 56).
 //!
 //! Invariant: a projection of acts, never recorded itself; what was first asked for, how that was
 //! worded anew and what holds now are kept apart. Policies see it as it stands here.

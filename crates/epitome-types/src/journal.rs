@@ -1,7 +1,7 @@
 //! What a journal records beside the messages: compressions, rewrites on arrival, marks.
 //!
 //! Invariant: a record never changes, and it is addressed by what it covers, never by the name of
-//! a session (HOUSE 3.4). All else that is shown of a session is derived from records.
+//! a session (RULES 62). All else that is shown of a session is derived from records.
 
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct Epoch {
     pub credits: Vec<Credit>,
     /// Why it was made.
     pub cause: Cause,
-    /// Which compression of its history it is, counted from 1 (SPEC 3.4).
+    /// Which compression of its history it is, counted from 1 (RULES 22).
     pub number: u32,
     /// Tokens of the prompt before and after.
     pub tokens: [u64; 2],
@@ -200,7 +200,7 @@ fn how_name(how: How) -> &'static [u8] {
     }
 }
 
-/// A tool result that was made smaller before it was first sent (HOUSE 3.3).
+/// A tool result that was made smaller before it was first sent (RULES 61).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewrite {
     /// The entry that holds it.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: an identity depends on what was said and nothing else, so that it is the same after
 //! a restart, in a fork, and under another name of the session. Marks that a client moves every
-//! turn (`cache_control`) are not part of an entry (hazard 15), nor are the words of a client's note
-//! that change by themselves ([`Part::known_as`]).
+//! turn (`cache_control`) are not part of an entry (RULES 115), nor are the words of a client's
+//! note that change by themselves ([`Part::known_as`]).
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Checkpoint, EntryId, EntryKey, PartId, Role};
 
-/// A list of operations that is applied whole or not at all (SPEC 2.7).
+/// A list of operations that is applied whole or not at all (RULES 7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The operations, in any order; no part is touched by two of them.
@@ -57,7 +57,7 @@ pub enum Op {
     /// Puts a summary in the place of the entries it covers.
     Summarize(Checkpoint),
     /// Takes the reasoning out of replies that stay, all of it and for as long as the plan is in
-    /// force: their provider bound it to a prompt that is sent no more (hazards 39 and 40).
+    /// force: their provider bound it to a prompt that is sent no more (RULES 139 and 140).
     Unbind {
         /// The replies, in order.
         replies: Vec<BoundReply>,
@@ -92,7 +92,7 @@ pub enum How {
     Cut,
 }
 
-/// A change to the bytes of a request; there are no others (HOUSE 3.6).
+/// A change to the bytes of a request; there are no others (RULES 63).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// Replaces one JSON string literal: a part's text. Everything beside it keeps its bytes.
@@ -107,7 +107,7 @@ pub enum Edit {
     /// Removes one whole message.
     RemoveEntry(EntryId),
     /// Adds a message behind an entry, or folds its text into a neighbour of the same role where
-    /// the provider's rules ask for that (SPEC 2.11).
+    /// the provider's rules ask for that (RULES 11).
     Insert {
         /// The entry it follows; `None` puts it before the first message.
         after: Option<EntryId>,

@@ -47,7 +47,7 @@ pub struct SessionInfo {
     pub label: Option<String>,
 }
 
-/// What a snapshot is for (SPEC 8).
+/// What a snapshot is for (RULES 55).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -60,7 +60,7 @@ pub enum Purpose {
 }
 
 /// The state of a session at a moment: its history up to a message, and the epoch in force. Never
-/// in a prompt, never changed (SPEC 3.6).
+/// in a prompt, never changed (RULES 24).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Snapshot {
     /// Its id, a hash over the rest.

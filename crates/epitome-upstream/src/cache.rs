@@ -2,7 +2,7 @@
 //!
 //! Invariant: only whole blocks in the order tools, system, messages are cached, by the hash of
 //! everything up to them without `cache_control`; a breakpoint finds what was written at most 20
-//! blocks before it (hazards 11 and 12). Used by `server`.
+//! blocks before it (RULES 111 and 112). Used by `server`.
 
 use std::collections::HashSet;
 

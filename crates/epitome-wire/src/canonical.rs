@@ -2,7 +2,7 @@
 //!
 //! Invariant: two texts have the same spelling exactly where they are the same value, numbers
 //! compared digit by digit. It is what a value is known by, never what is sent: clients write their
-//! history anew with other spaces, escapes and orders of members (hazard 16).
+//! history anew with other spaces, escapes and orders of members (RULES 116).
 
 use crate::WireError;
 use crate::json::{Cursor, Kind, literal};

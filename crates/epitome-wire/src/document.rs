@@ -171,13 +171,13 @@ impl<'a> Document<'a> {
     }
 
     /// Whether the request grants its model a budget to think: then the reasoning of a tool loop has
-    /// to come back (hazard 7), and models that bind theirs refuse it (hazard 39).
+    /// to come back (RULES 107), and models that bind theirs refuse it (RULES 139).
     pub fn has_thinking_budget(&self) -> bool {
         self.budgeted
     }
 
     /// Whether the provider keeps the history, or part of it, and the request only refers to it:
-    /// such a request is to be left as it is (hazard 26).
+    /// such a request is to be left as it is (RULES 126).
     pub fn is_continued(&self) -> bool {
         self.continued
     }
@@ -208,11 +208,11 @@ impl<'a> Document<'a> {
 
     /// The request with edits applied; without edits, the very same bytes. Everything that no edit
     /// aims at keeps its bytes. A text for the user that would stand next to a message of the user
-    /// is folded into it (SPEC 2.11, hazard 6).
+    /// is folded into it (RULES 11, 106).
     ///
     /// # Errors
     ///
-    /// When an edit aims at nothing, at the top-level system prompt or at reasoning (hazard 7), or
+    /// When an edit aims at nothing, at the top-level system prompt or at reasoning (RULES 107), or
     /// when two edits contradict each other. Then none is made.
     pub fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
         edit::apply(self, edits)

@@ -23,7 +23,7 @@ pub enum Format {
     ClaudeCode,
     /// A session file (rollout) of Codex CLI (JSON lines).
     Codex,
-    /// A session file of OLLM (SPEC 4.9).
+    /// A session file of OLLM (RULES 34).
     Ollm,
     /// A session file of the pi coding agent (JSON lines).
     Pi,

@@ -1,4 +1,4 @@
-//! Pixel sizes, from as much of a base64 image as its header takes (hazard 24).
+//! Pixel sizes, from as much of a base64 image as its header takes (RULES 124).
 //!
 //! Invariant: reads headers only; anything it does not understand has no size. Called by the
 //! readers of both formats.

@@ -1,4 +1,4 @@
-//! What a text of a client states, found by its words (SPEC 2.16).
+//! What a text of a client states, found by its words (RULES 16).
 //!
 //! Invariant: a text is a note from its first character to its last, and what a person or a tool says
 //! is never one; `table` alone knows how clients word what they state. Called where the parts of a

@@ -1,7 +1,7 @@
 //! Blocks that are passed through: what they are known by, and what of them is counted.
 //!
 //! Invariant: one walk over the block's bytes, whatever is nested in it. A cache mark is part of
-//! neither, wherever it stands (hazard 15). Called by the readers of both formats.
+//! neither, wherever it stands (RULES 115). Called by the readers of both formats.
 
 use epitome_types::{ContentId, Opaque};
 
@@ -10,7 +10,7 @@ use crate::anthropic::kind;
 use crate::canonical::canonical;
 use crate::json::{Cursor, Kind, Object, Span};
 
-/// A block passed through as it is, with the ids that pair it (hazard 3).
+/// A block passed through as it is, with the ids that pair it (RULES 103).
 pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
     let kind = kind(block);
     let id = |key| block.text(key).map(|id| id.into_owned());
@@ -46,7 +46,7 @@ fn without(text: &str, spans: &[Span]) -> String {
 struct Cuts {
     /// Members that are marks which clients move from turn to turn, each with one comma.
     marks: Vec<Span>,
-    /// The content of string literals that hold binary data (hazard 24).
+    /// The content of string literals that hold binary data (RULES 124).
     binary: Vec<Span>,
 }
 

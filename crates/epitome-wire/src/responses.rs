@@ -195,7 +195,7 @@ impl Reader {
     }
 
     /// Any other item. What a provider compacted stands for the beginning of the conversation
-    /// (hazard 25): it has the role of a system prompt, so that it never leaves.
+    /// (RULES 125): it has the role of a system prompt, so that it never leaves.
     fn opaque(&mut self, kind: &str, item: &Object<'_>) {
         let id = |key| item.text(key).map(|id| id.into_owned());
         let mut opaque = opaque(item);

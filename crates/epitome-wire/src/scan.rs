@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use crate::json::{self, Cursor, Kind, Span, Value};
 use crate::{Format, WireError};
 
-/// What a client moves from message to message (hazard 15), as it stands in the bytes.
+/// What a client moves from message to message (RULES 115), as it stands in the bytes.
 const MARK: &str = "\"cache_control\"";
 
 /// What goes on from a known body seldom has so many messages more.
@@ -60,7 +60,7 @@ impl Scan {
         out
     }
 
-    /// Whether a cache of an hour is asked for anywhere, which costs more to write (hazard 14).
+    /// Whether a cache of an hour is asked for anywhere, which costs more to write (RULES 114).
     pub fn keeps_an_hour(&self) -> bool {
         let lead = self.system.iter().chain(&self.tools);
         self.hour || lead.chain(&self.messages).any(|span| span.hour)
@@ -87,7 +87,7 @@ pub struct MessageSpan {
     /// Its bytes, as a range of the body.
     pub range: Range<usize>,
     /// xxh3-128 of those bytes without the cache marks of the message, of its blocks and of the
-    /// blocks in its results: an identity within this process, never stored (PERF 2).
+    /// blocks in its results: an identity within this process, never stored.
     pub hash: u128,
     /// Whether a cache mark in it asks for an hour.
     hour: bool,

@@ -1,4 +1,4 @@
-//! Who really wrote a text in the user role (HOUSE 4).
+//! Who really wrote a text in the user role (RULES 64).
 //!
 //! Invariant: a text is a harness note only if it is one from its first character to its last;
 //! a person who quotes a marker is still a person. Called by the readers of both formats.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a turn is a beginning of the same request: everything but the messages that were not
 //! yet said keeps its bytes, and since a reply is never cut from the results of its calls, a turn
-//! of a valid request is valid (hazards 1 to 6).
+//! of a valid request is valid (RULES 101 to 106).
 
 use epitome_types::{EntryId, Role};
 

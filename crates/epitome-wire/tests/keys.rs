@@ -1,5 +1,5 @@
 //! The identity of what a request says: the same for whatever a client may move, different for
-//! whatever was said (hazards 15, 17 and 24).
+//! whatever was said (RULES 115, 117 and 124).
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may fail")]
 
 use epitome_types::EntryKey;

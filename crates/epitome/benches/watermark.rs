@@ -1,4 +1,4 @@
-//! What a mark costs: SPEC 5.7's conversation of 100 messages of 500 tokens comes for the first
+//! What a mark costs: RULES 41's conversation of 100 messages of 500 tokens comes for the first
 //! time, with its mark in it and without; and it goes on turn by turn, and the last exchange is the
 //! mark, or is not.
 #![allow(missing_docs, clippy::expect_used, reason = "a benchmark")]

@@ -2,7 +2,7 @@
 //! them orders it whose plan comes to something, which the built-in one's does.
 //!
 //! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none;
-//! what went wrong is told, and the plan is credited to whoever ordered it (SPEC 2.6, 2.7, 2.9).
+//! what went wrong is told, and the plan is credited to whoever ordered it (RULES 6, 7, 9).
 //! Called by live sessions and by the compressor of single conversations.
 
 use std::fmt;
@@ -430,7 +430,7 @@ pub(crate) async fn shaped(
     }
     let texts = &mut options.texts;
     // What a policy lets a checkpoint begin with is what it begins with, in little room as well
-    // (SPEC 2.11).
+    // (RULES 11).
     let said = rendered(Wording::Checkpoint, back, council, common).await.unwrap_or_default();
     if let Some(text) = said.text {
         texts.label_short.clone_from(&text);

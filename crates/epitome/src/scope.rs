@@ -1,7 +1,7 @@
 //! Whose sessions: which scopes of a journal somebody writes to, and which they may read.
 //!
 //! Invariant: nothing that is recorded for one project is read in another unless the user opens it,
-//! and no tenant reads another in any case (HOUSE 6). What was recorded for no project belongs to
+//! and no tenant reads another in any case (RULES 66). What was recorded for no project belongs to
 //! nobody in particular and is read along in all. This is the only place that knows how a scope is
 //! spelled; keepers, levers and hubs ask it.
 
@@ -26,7 +26,7 @@ const AT: char = '@';
 pub const LOCAL: &str = "local";
 
 /// The scope in a store that belongs to a profile, of no project. Nothing that is recalled crosses
-/// a scope (HOUSE 6).
+/// a scope (RULES 66).
 pub fn scope(profile: &str) -> String {
     scope_of(LOCAL, profile)
 }

@@ -36,7 +36,7 @@ pub enum Target {
 /// How large a prompt the provider takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Window {
-    /// The profile's guess for the format; it is never enforced, only aimed at (SPEC 4.6).
+    /// The profile's guess for the format; it is never enforced, only aimed at (RULES 31).
     #[default]
     Guessed,
     /// The context size chosen, in tokens, of which the prompt may take the profile's share.
@@ -45,7 +45,7 @@ pub enum Window {
     Limit(u64),
 }
 
-/// A limit, and who says so (SPEC 4.6).
+/// A limit, and who says so (RULES 31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KnownLimit {
     /// The largest prompt, in tokens.
@@ -130,7 +130,7 @@ pub(crate) struct Live {
 }
 
 /// What a compression shrinks to where the bounds of a policy contradict each other, as a share of
-/// the size from which on it is considered: that of the built-in policy (SPEC 3.1).
+/// the size from which on it is considered: that of the built-in policy (RULES 19).
 const RELIEF: f64 = 0.625;
 
 /// The bounds of a prompt, in tokens.
@@ -326,7 +326,7 @@ impl Profile {
         }
     }
 
-    /// The limit that is assumed for a model where nobody states one: a guess (SPEC 4.6).
+    /// The limit that is assumed for a model where nobody states one: a guess (RULES 31).
     fn guess(&self, format: Format, model: Option<&str>) -> KnownLimit {
         let entry = model.and_then(|model| self.table.of(model)).filter(|entry| entry.is_fixed());
         match entry {

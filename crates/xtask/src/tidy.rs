@@ -7,6 +7,7 @@
 use std::fmt;
 
 mod arrows;
+mod citations;
 mod layout;
 mod links;
 mod shape;
@@ -26,6 +27,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     shape::check,
     words::check,
     links::check,
+    citations::check,
 ];
 
 /// One breach of a rule: where it is, what it is, what to do.

@@ -1,4 +1,4 @@
---- The response of an API: its status and its key fields (SPEC 6.2). A response that tells of an
+--- The response of an API: its status and its key fields (RULES 43). A response that tells of an
 --- error stays as it is.
 local json = require("digests.json")
 local words = require("digests.words")

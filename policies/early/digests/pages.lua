@@ -1,4 +1,4 @@
---- Hits of a web search: title, URL and snippet of each (SPEC 6.2). HTML is dropped.
+--- Hits of a web search: title, URL and snippet of each (RULES 43). HTML is dropped.
 local json = require("digests.json")
 local words = require("digests.words")
 

@@ -1,4 +1,4 @@
---- The result of a database query: how many rows, and some of them (SPEC 6.2).
+--- The result of a database query: how many rows, and some of them (RULES 43).
 local json = require("digests.json")
 local words = require("digests.words")
 

@@ -1,4 +1,4 @@
---- A file: how long it is, how it begins, and what stands in which lines (SPEC 6.2).
+--- A file: how long it is, how it begins, and what stands in which lines (RULES 43).
 local words = require("digests.words")
 
 local sources = {}

@@ -1,4 +1,4 @@
---- What becomes of tool results before they are first sent (SPEC 6.2).
+--- What becomes of tool results before they are first sent (RULES 43).
 
 --- A job for a result, in a window of 32000.
 local function job_of(tool, text, more)

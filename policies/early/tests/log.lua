@@ -1,4 +1,4 @@
---- The session log: a block for each action, with the figures of SPEC 6.3.
+--- The session log: a block for each action, with the figures of RULES 44.
 local talk = require("tests.support.talk")
 
 local AT = "2026-01-02T03:04:05Z"
@@ -22,7 +22,7 @@ local function export(t, event, more, options)
 end
 
 return {
-  -- SPEC 6.3: `4,200 / 8,000 (52.5%)`, `Savings: 1,400 tokens (33% reduction)`.
+  -- RULES 44: `4,200 / 8,000 (52.5%)`, `Savings: 1,400 tokens (33% reduction)`.
   test_a_summary_has_its_block = function(t)
     local written = export(t, { event = "compressed", tokens = { 4200, 2800 } })
     t.eq({ written.name, written.append }, { "SESSION_LOG.md", true })
@@ -63,7 +63,7 @@ return {
     t.eq(export(t, event, nil, { session_log = false }), nil)
   end,
 
-  -- SPEC 6.1, 6.3: it is never summarised.
+  -- RULES 42, 44: it is never summarised.
   test_the_log_is_never_summarised = function(t)
     local function covers(texts)
       local job = talk.job(t, "u50 a900 x800 a900 x800 u50 a100 u100!", 4000, { texts = texts })

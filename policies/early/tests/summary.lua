@@ -1,4 +1,4 @@
---- What: everything but what is protected and the latest three messages, in one pass (SPEC 6.1).
+--- What: everything but what is protected and the latest three messages, in one pass (RULES 42).
 local talk = require("tests.support.talk")
 
 --- The operations under a limit, each as `{ op, its messages, target }`.
@@ -25,7 +25,7 @@ return {
     })
   end,
 
-  --- The first of the latest three is a result: its call stays with it (SPEC 2.4).
+  --- The first of the latest three is a result: its call stays with it (RULES 4).
   test_exchanges_stay_whole = function(t)
     check(t, "u400 a2400 x1000 a400 u100!", 8000, nil, { { "summarize", { 2, 3 }, 700 } })
   end,

@@ -1,4 +1,4 @@
---- When: from 50 % of the limit on, in an emergency from 80 % on (SPEC 6.1).
+--- When: from 50 % of the limit on, in an emergency from 80 % on (RULES 42).
 
 --- What `trigger` answers to a prompt of so many tokens under a limit of 8000.
 local function answer(t, total, more)
@@ -39,7 +39,7 @@ return {
     t.eq(level(t, 4400, { stalled = 4000 }), "soft")
   end,
 
-  -- SPEC, Words: a reserve of 1000; in a small window it is less.
+  -- A reserve of 1000; in a small window it is less.
   test_the_bounds_are_shares_of_the_limit = function(t)
     local large = t.hook("budgets", { model = { limit = 32000 } })
     t.eq(large, { ahead = 12800, soft = 16000, hard = 31000, target = 11200, reserve = 1000 })

@@ -1,4 +1,4 @@
---- Emergency (SPEC 6.1): "At 80 % emergency trimming without a model: oldest tool results to
+--- Emergency (RULES 42): "At 80 % emergency trimming without a model: oldest tool results to
 --- digests, then oldest turns, until under 50 %."
 local talk = require("tests.support.talk")
 

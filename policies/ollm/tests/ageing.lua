@@ -1,4 +1,4 @@
---- Ageing: levels by age, targets, and what happens above the share (SPEC 3.4).
+--- Ageing: levels by age, targets, and what happens above the share (RULES 22).
 local function checkpoint(id, level, age, tokens)
   return { id = id, level = level, age = age, tokens = tokens }
 end

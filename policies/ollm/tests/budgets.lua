@@ -1,4 +1,4 @@
---- The budget: what is available, and the sizes of the prompt that follow (SPEC 3.1, 3.2).
+--- The budget: what is available, and the sizes of the prompt that follow (RULES 19, 20).
 local SYSTEM = 500
 
 --- The bounds under a limit of 6800, as tokens of the conversation beside these checkpoints.

@@ -1,4 +1,4 @@
---- Size classes: bounds, prompt budgets, strategies (SPEC 3.7).
+--- Size classes: bounds, prompt budgets, strategies (RULES 25).
 local function check(t, model, class, strategy, system)
   local bounds = t.hook("budgets", { model = model, tokens = { system = 100 } })
   t.eq({ bounds.class, bounds.strategy, bounds.system }, { class, strategy, system })

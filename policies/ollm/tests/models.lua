@@ -1,4 +1,4 @@
---- The size of a model, read from its name (SPEC 4.5).
+--- The size of a model, read from its name (RULES 30).
 local models = require("models")
 
 return {

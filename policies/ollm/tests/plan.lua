@@ -1,5 +1,5 @@
 --- What: the model's old exchanges into one checkpoint, old ones merged for it, the user's messages
---- last (SPEC 3.3, 3.4).
+--- last (RULES 21, 22).
 local SYSTEM = 500
 
 --- The columns of a conversation: `u` a message of the user, `a` one of the assistant, `c` a call

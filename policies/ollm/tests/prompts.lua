@@ -1,5 +1,5 @@
 --- How a model is asked for a checkpoint: by its level, in sections where the class wants them
---- (SPEC 3.4, 3.7).
+--- (RULES 22, 25).
 
 --- How the policies behind have it asked.
 local function behind(style)

@@ -1,4 +1,4 @@
---- Reliability and the status line (SPEC 3.5).
+--- Reliability and the status line (RULES 23).
 local function ask(t, name, compressions, options)
   return t.hook("status", {
     model = { name = name, limit = 6800 },

@@ -1,5 +1,5 @@
 --- When: after a complete message of the assistant, in an emergency, never twice for nothing
---- (SPEC 3.2).
+--- (RULES 20).
 local LIMIT, SOFT = 6800, 5540
 
 local function ask(t, total, more)

@@ -1,4 +1,4 @@
---- The system prompt, where it is Epitome's to make (SPEC 4.8, 3.7, 9).
+--- The system prompt, where it is Epitome's to make (RULES 33, 25, 56).
 
 --- The parts under a class, by name, and their names in order.
 local function parts(t, class, mode, makings, options)
@@ -28,7 +28,7 @@ local FULL = {
 }
 
 return {
-  -- SPEC 4.8: core mandates, active goal, skills and augments, sanity checks, tool notes, the
+  -- RULES 33: core mandates, active goal, skills and augments, sanity checks, tool notes, the
   -- team's own instructions.
   test_the_parts_stand_in_their_order = function(t)
     local texts, names = parts(t, 3, "developer", FULL)
@@ -59,7 +59,7 @@ return {
     t.eq(parts(t, 3, "no-such-mode").core, parts(t, 3, "assistant").core)
   end,
 
-  -- SPEC 9: the markers are explained in a few lines, unless that is turned off.
+  -- RULES 56: the markers are explained in a few lines, unless that is turned off.
   test_markers_are_explained = function(t)
     local goal = parts(t, 3).goal
     for _, marker in ipairs({ "[GOAL]", "[CHECKPOINT]", "[DECISION]", "[ARTIFACT]", "[NEXT]" }) do
@@ -73,7 +73,7 @@ return {
     t.eq(parts(t, 3).tools, "")
   end,
 
-  -- SPEC 3.7: 200, 500, 1000, 1500 tokens.
+  -- RULES 25: 200, 500, 1000, 1500 tokens.
   test_what_is_shipped_leaves_room_in_every_class = function(t)
     local tools = { goal = "", augments = {}, tools = { "read_file", "write_file", "run" } }
     for class, most in ipairs({ 130, 350, 500, 600, 600 }) do

@@ -1,4 +1,4 @@
---- The budget, and classes (SPEC 4.3, 3.1, 3.7).
+--- The budget, and classes (RULES 28, 19, 25).
 local function bounds(t, model, system, tools, options)
   local job = { model = model, tokens = { system = system, tools = tools or 0 } }
   return t.hook("budgets", job, options)
@@ -10,7 +10,7 @@ local function check(t, size, limit, system, expected)
 end
 
 return {
-  -- SPEC 4.3: 75 % of (limit − max(prompt budget, actual system tokens) − 1000).
+  -- RULES 28: 75 % of (limit − max(prompt budget, actual system tokens) − 1000).
   test_three_quarters_of_what_the_limit_leaves = function(t)
     check(t, 4096, 3481, 100, 1710) -- 200 for the prompt of class 1
     check(t, 4096, 3481, 200, 1710)
@@ -28,7 +28,7 @@ return {
     t.eq(bounds(t, { limit = 6800 }, 900, 600).soft, 1500 + 3225)
   end,
 
-  -- SPEC 4.3, 3.1: 40 % of (limit − system), without the reserve.
+  -- RULES 28, 19: 40 % of (limit − system), without the reserve.
   test_checkpoints_have_their_share = function(t)
     t.eq(bounds(t, { limit = 6800 }, 500).checkpoints, 2520)
     t.eq(bounds(t, { limit = 6800 }, 300, 200).checkpoints, 2520)
@@ -49,7 +49,7 @@ return {
     t.eq({ one.soft, one.checkpoints }, { 3500, 0 })
   end,
 
-  -- SPEC 3.7: class, prompt budget, strategy.
+  -- RULES 25: class, prompt budget, strategy.
   test_classes = function(t)
     for size, expected in pairs({
       [4096] = { 1, 200, "rollover" },

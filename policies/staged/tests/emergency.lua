@@ -1,5 +1,5 @@
---- The emergency: the stages where they are enough, else the ladder (SPEC 4.7, 2.12), and a plan's
---- validation, which names tokens, limit and overage (SPEC 4.6).
+--- The emergency: the stages where they are enough, else the ladder (RULES 32, 12), and a plan's
+--- validation, which names tokens, limit and overage (RULES 31).
 local talk = require("tests.support.talk")
 
 local function orders(t, words, more)
@@ -23,7 +23,7 @@ return {
     t.eq(ops[2], { op = "replace", entry = 7, how = "digest", target = 750 })
   end,
 
-  -- SPEC 2.12: what calls wrote and what is on disk as written, before anything else leaves.
+  -- RULES 12: what calls wrote and what is on disk as written, before anything else leaves.
   test_then_what_is_on_disk_becomes_a_line = function(t)
     local input = { call = 2, tool = "write", path = "a.rs", tokens = 4000 }
     input.persisted, input.ok = true, true
@@ -66,7 +66,7 @@ return {
     t.eq(orders(t, "u12000! a900").ops, { { op = "fit" } })
   end,
 
-  -- SPEC 4.7: decisions may look at the model. 7B after three compressions: 0.5 × 0.9³ = 0.3645.
+  -- RULES 32: decisions may look at the model. 7B after three compressions: 0.5 × 0.9³ = 0.3645.
   test_a_model_that_cannot_be_relied_on_may_start_over = function(t)
     local function op(compressions, name)
       local more = { compressions = compressions, options = { start_over_below = 0.4 } }

@@ -1,4 +1,4 @@
---- What a model's name says of it comes to the same in every policy (SPEC 4.5, 3.5).
+--- What a model's name says of it comes to the same in every policy (RULES 30, 23).
 local trust = require("trust")
 
 local function check(t, name, billions, factor)

@@ -1,4 +1,4 @@
---- What is compressed, at which level, and what makes room for it (SPEC 4.1, 4.2, 3.7).
+--- What is compressed, at which level, and what makes room for it (RULES 26, 27, 25).
 local talk = require("tests.support.talk")
 
 local function orders(t, words, more)
@@ -17,7 +17,7 @@ local function check(t, words, more, expected)
 end
 
 return {
-  -- SPEC 4.2: the last 5 messages stay; of the rest, what the assistant did.
+  -- RULES 27: the last 5 messages stay; of the rest, what the assistant did.
   test_the_newest_five_messages_and_the_users_stay = function(t)
     check(t, "u100 x1000 a500 u100 x600 u100 a300 u100 x400", nil, {
       { op = "summarize", entries = { 3, 4, 5, 7, 8 } },
@@ -27,7 +27,7 @@ return {
     })
   end,
 
-  -- SPEC 2.4: the fifth from behind is a result, so its call stays, too.
+  -- RULES 4: the fifth from behind is a result, so its call stays, too.
   test_an_exchange_stays_whole = function(t)
     check(t, "u100 a900 y900 u100 a100 u100", nil, { { op = "summarize", entries = { 3 } } })
     check(t, "u100 a900 x900 u100 a100 u100 a100", nil, { { op = "summarize", entries = { 3 } } })
@@ -44,7 +44,7 @@ return {
     check(t, "u100 x1000! a900 u10 a10 u10 a10 u10", nil, { { entries = { 5 } } })
   end,
 
-  -- SPEC 4.2, 3.4: the level from the tokens to compress, its target, what of the original leaves.
+  -- RULES 27, 22: the level from the tokens to compress, its target, what of the original leaves.
   test_the_level_follows_the_tokens_to_compress = function(t)
     local tail = " u10 a10 u10 a10 u10"
     for tokens, expected in pairs({
@@ -60,7 +60,7 @@ return {
     end
   end,
 
-  -- SPEC 4.1: nothing to compress is a result with a reason.
+  -- RULES 26: nothing to compress is a result with a reason.
   test_nothing_to_compress_is_said_with_its_reason = function(t)
     for words, reason in pairs({
       ["u3000 a200 u200 a200"] = "nothing to compress: the model did nothing before the newest"
@@ -72,7 +72,7 @@ return {
     end
   end,
 
-  -- SPEC 3.1: 40 % of (13926 − 500) are 5370.
+  -- RULES 19: 40 % of (13926 − 500) are 5370.
   test_above_their_share_old_checkpoints_become_one = function(t)
     local more = { checkpoints = { { 1, 9, 2500 }, { 1, 8, 2500 }, { 2, 1, 500 } } }
     check(t, "u100 a2000 u10 a10 u10 a10 u10", more, {
@@ -89,7 +89,7 @@ return {
     })
   end,
 
-  -- SPEC 4.9: 10 and more checkpoints in one conversation.
+  -- RULES 34: 10 and more checkpoints in one conversation.
   test_ten_checkpoints_stand_beside_one_another = function(t)
     local more = { checkpoints = {}, model = { size = 65536, limit = 55705 } }
     for at = 1, 10 do

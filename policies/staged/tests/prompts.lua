@@ -1,4 +1,4 @@
---- How a model is asked for a summary, and what is made of its answer (SPEC 4.4, 3.4, 3.7).
+--- How a model is asked for a summary, and what is made of its answer (RULES 29, 22, 25).
 local talk = require("tests.support.talk")
 
 --- What a model is told for the summary of a level, in a window of this size.
@@ -114,7 +114,7 @@ return {
     t.eq(wanted(table.concat(lines, "\n")), 780 - 195)
   end,
 
-  -- SPEC 3.7: classes 4 and 5 want sections, decisions apart.
+  -- RULES 25: classes 4 and 5 want sections, decisions apart.
   test_large_classes_want_sections = function(t)
     local large = { model = { size = 32768, limit = 27852 } }
     local asked = ask(t, 1, nil, large)
@@ -126,7 +126,7 @@ return {
     t.eq(ask(t, 1, nil, large).sections, nil)
   end,
 
-  -- SPEC 9: an active goal steers what is kept and what is shortened hard.
+  -- RULES 56: an active goal steers what is kept and what is shortened hard.
   test_an_active_goal_steers_it = function(t)
     local goal = {
       id = "g1",

@@ -1,4 +1,4 @@
---- Reliability, and when a model is warned of (SPEC 4.5).
+--- Reliability, and when a model is warned of (RULES 30).
 local talk = require("tests.support.talk")
 
 local function ask(t, name, compressions, options)
@@ -23,7 +23,7 @@ local function warning(t, name, compressions)
 end
 
 return {
-  -- model_factor × 0.9 ^ compressions; the factors are those of SPEC 3.5.
+  -- model_factor × 0.9 ^ compressions; the factors are those of RULES 23.
   test_a_tenth_is_lost_with_every_compression = function(t)
     check(t, "llama3:70b", 0, 0.95, "high")
     check(t, "llama3:70b", 1, 0.855, "high")

@@ -1,4 +1,4 @@
---- When (SPEC 4.3, 2.6).
+--- When (RULES 28, 6).
 local SOFT, HARD = 4475, 5800
 
 local function ask(t, total, more, options)
@@ -20,7 +20,7 @@ local function check(t, total, more, level)
 end
 
 return {
-  -- SPEC 4.3: "exceed".
+  -- RULES 28: "exceed".
   test_it_begins_above_the_bound = function(t)
     check(t, SOFT, nil, false)
     check(t, SOFT + 1, nil, "soft")

@@ -1,4 +1,4 @@
---- What stands word for word in which mode (SPEC 4.4), with a model and without one.
+--- What stands word for word in which mode (RULES 29), with a model and without one.
 local talk = require("tests.support.talk")
 
 local CODE = "```rust\nfn main() {}\n```"
@@ -37,7 +37,7 @@ local function compressed(t, mode, texts, options)
 end
 
 return {
-  -- SPEC 4.4: decisions always; code in developer and debugger, goals in planning, errors in
+  -- RULES 29: decisions always; code in developer and debugger, goals in planning, errors in
   -- debugger.
   test_each_mode_adds_what_a_summary_left_out = function(t)
     local opening = "Word for word:\n"

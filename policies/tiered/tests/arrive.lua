@@ -1,4 +1,4 @@
---- Stage 1: what becomes of a large result on arrival (SPEC 7.1, CTX-001 of 7.8).
+--- Stage 1: what becomes of a large result on arrival (RULES 46, CTX-001 of 7.8).
 
 --- A text of so many lines.
 local function lines(count, say)

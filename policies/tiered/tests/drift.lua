@@ -1,4 +1,4 @@
---- Drift and recovery: an agent that forgets is caught, one that does not is left alone (SPEC 7.6,
+--- Drift and recovery: an agent that forgets is caught, one that does not is left alone (RULES 51,
 --- CTX-004 of 7.8).
 local talk = require("tests.support.talk")
 

@@ -1,4 +1,4 @@
---- When: levels and thresholds (SPEC 7.5, 7.8).
+--- When: levels and thresholds (RULES 50, 53).
 
 local function level(t, total, limit)
   local job = { model = { limit = limit or 10000 }, tokens = { total = total } }

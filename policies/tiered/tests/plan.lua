@@ -1,4 +1,4 @@
---- The stages of a plan, and the stop hooks that lead through them (SPEC 7.2 to 7.4, 7.8).
+--- The stages of a plan, and the stop hooks that lead through them (RULES 47 to 49, 53).
 local talk = require("tests.support.talk")
 
 --- Six messages, after which everything is old enough, of so many tokens each.

@@ -1,4 +1,4 @@
---- The status report (SPEC 7.5).
+--- The status report (RULES 50).
 
 local function status(t, report)
   return t.hook("status", {

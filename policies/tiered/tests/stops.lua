@@ -1,4 +1,4 @@
---- The five stop hooks are declared, and what declares them serves for others (SPEC 7.8).
+--- The five stop hooks are declared, and what declares them serves for others (RULES 53).
 local stopping = require("stopping")
 local stops = require("stops")
 

@@ -1,4 +1,4 @@
---- The structured summary, and what is made of what a model writes (SPEC 7.3, 7.9).
+--- The structured summary, and what is made of what a model writes (RULES 48, 54).
 local talk = require("tests.support.talk")
 
 local SECTIONS = {

@@ -1,4 +1,4 @@
---- Tool results behind the mark stay as they are (SPEC 5.2).
+--- Tool results behind the mark stay as they are (RULES 36).
 return {
   test_results_are_kept = function(t)
     local job = { entry = { tool = "read", tokens = 99999 }, model = { limit = 8000 } }

@@ -1,4 +1,4 @@
---- Whether a person's message begins a new task (SPEC 5.5), and what is noted of a message.
+--- Whether a person's message begins a new task (RULES 39), and what is noted of a message.
 
 local TEXT = "Next task: write the docs."
 

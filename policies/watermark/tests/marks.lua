@@ -1,4 +1,4 @@
---- Which message holds the watermark (SPEC 5.1, 5.4, 5.5).
+--- Which message holds the watermark (RULES 35, 38, 39).
 local talk = require("tests.support.talk")
 
 --- Where the mark is found in a conversation, and what leaves.

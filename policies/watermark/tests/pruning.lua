@@ -1,4 +1,4 @@
---- What leaves before the mark, and what stays (SPEC 5.2, 5.3, 5.5, 5.7).
+--- What leaves before the mark, and what stays (RULES 36, 37, 39, 41).
 local talk = require("tests.support.talk")
 
 --- What leaves, and by which operation.

@@ -1,4 +1,4 @@
---- When a plan is asked for (SPEC 5.1, 5.5), and what a mark does not wait for.
+--- When a plan is asked for (RULES 35, 39), and what a mark does not wait for.
 
 --- What is due at this point of a conversation.
 local function due(t, more, options)

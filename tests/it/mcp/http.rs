@@ -67,7 +67,7 @@ fn levers_are_pulled_beside_the_conversation() {
 
 #[test]
 fn what_a_lever_brought_back_is_not_made_smaller_again() {
-    // Hazard 20: a digest of what was recalled would have to be recalled again.
+    // RULES 120: a digest of what was recalled would have to be recalled again.
     let serving = Serving::start(Script::default(), &[]);
     let log: String = (0..1500).map(|line| format!("line {line}: handled a request\n")).collect();
     let sent = |tool: &str| {

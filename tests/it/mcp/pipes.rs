@@ -136,7 +136,7 @@ fn what_one_client_does_another_sees_and_a_restart_keeps() {
     assert_eq!(status["augments"], json!(["refactoring/tests", "refactoring/small"]));
     assert_eq!(other.end(), 0);
 
-    // An edit on disk holds at once (SPEC 5.6).
+    // An edit on disk holds at once (RULES 40).
     place.write("augments/refactoring/small.md", "Alone.\n");
     let mut next = Client::start(&place);
     let gone = next.call("deactivate_augments", json!({"patterns": "refactoring/*"}));

@@ -1,5 +1,5 @@
-//! Conversations that begin alike (SPEC 2.13): whatever is said or decided in one is in no prompt, list
-//! or export of another, under other ids, under none, and in other APIs.
+//! Conversations that begin alike (RULES 13): whatever is said or decided in one is in no prompt,
+//! list or export of another, under other ids, under none, and in other APIs.
 
 use epitome_upstream::{Script, Turn};
 use serde_json::json;

@@ -1,5 +1,5 @@
 //! How large a prompt may be, as the servers behind the proxy show: one that cuts in silence, one that
-//! refuses in words of its own (hazards 9, 36).
+//! refuses in words of its own (RULES 153, 136).
 
 use epitome_upstream::{Record, Script};
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ fn status(serving: &Serving) -> Value {
 }
 
 /// A request that states no context size is held to what Ollama says of its model, which it does
-/// once it has it at hand; before that to a guess (SPEC 4.6).
+/// once it has it at hand; before that to a guess (RULES 31).
 #[test]
 fn ollama_is_asked_where_a_request_states_no_context_size() {
     let check = |args: &[&str], loaded: Option<u64>, [first, later]: [(u64, Value); 2]| {
@@ -177,7 +177,7 @@ fn a_request_that_states_its_context_size_is_taken_at_its_word() {
 }
 
 /// Where its user chose a context size Ollama is told of it with each request, so that it reads the
-/// whole of a prompt (SPEC 3.1); a request that asks for more goes as it came.
+/// whole of a prompt (RULES 19); a request that asks for more goes as it came.
 #[test]
 fn ollama_is_told_the_context_size_that_its_user_chose() {
     let script = Script { limit: Some(1200), makes_room: true, ..Script::default() };

@@ -1,5 +1,5 @@
 //! The session log of `early` in the client's folder: a block for each action, with the figures of
-//! what really was sent (SPEC 6.3).
+//! what really was sent (RULES 44).
 
 use epitome_upstream::Script;
 use serde_json::{Value, json};

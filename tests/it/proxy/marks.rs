@@ -1,5 +1,5 @@
-//! An agent that marks the end of a task through the proxy (SPEC 5): what reaches the provider from
-//! then on has no tool block before that call, and all of the talk.
+//! An agent that marks the end of a task through the proxy (RULES 35 to 41): what reaches the
+//! provider from then on has no tool block before that call, and all of the talk.
 
 use epitome_upstream::{Call, Script, Turn};
 use serde_json::{Value, json};

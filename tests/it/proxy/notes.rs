@@ -1,4 +1,4 @@
-//! What clients state beside the talk: files in the chat, the environment, reminders (SPEC 2.16).
+//! What clients state beside the talk: files in the chat, the environment, reminders (RULES 16).
 
 use epitome_upstream::{Call, Script};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn files_in_the_chat_of_aider_are_whole_in_every_prompt() {
     assert!(serving.compressions() > 0, "nothing was compressed: {}", serving.said());
 }
 
-/// Files that do not fit with all else gone go out as the client sent them (SPEC 2.6).
+/// Files that do not fit with all else gone go out as the client sent them (RULES 6).
 #[test]
 fn files_that_cannot_fit_go_out_as_they_came() {
     let serving = Serving::start(Script::default(), &["--limit", "3000"]);

@@ -143,7 +143,7 @@ fn everything_else_passes_untouched() {
     }
 }
 
-/// SPEC 2.6: the figure for the window may be wrong, so it goes out; marked and counted.
+/// RULES 6: the figure for the window may be wrong, so it goes out; marked and counted.
 #[test]
 fn what_cannot_shrink_below_its_limit_goes_out_marked() {
     let serving = Serving::start(Script::default(), &["--limit", "2000"]);

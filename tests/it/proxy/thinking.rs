@@ -1,5 +1,5 @@
 //! Models that bind what they thought to the whole prompt before it: nothing is refused, and nothing
-//! is left out but what we leave out (hazards 39 to 42).
+//! is left out but what we leave out (RULES 139 to 142).
 
 use epitome_upstream::{Record, Script, Turn};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ fn results_made_smaller_on_arrival_void_nothing() {
 }
 
 /// A model with a budget to think is an older one: its reasoning stays, and that of a tool loop has
-/// to (hazard 7).
+/// to (RULES 107).
 #[test]
 fn reasoning_that_is_bound_to_nothing_stays() {
     let serving = Serving::start(thinker(12), &["--limit", LIMIT]);

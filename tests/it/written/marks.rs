@@ -1,4 +1,5 @@
-//! `watermark`: a model is asked where a task begins, and for what the window forces (SPEC 5).
+//! `watermark`: a model is asked where a task begins, and for what the window forces (RULES 35 to
+//! 41).
 
 use serde_json::Value;
 
@@ -19,8 +20,9 @@ fn behind<'w>(written: &'w Written, typed: &str) -> &'w Value {
     &written.turns[at.unwrap_or_else(|| panic!("no turn answers {typed}")) + 1]
 }
 
-/// "marks at task boundaries that ... the model asked by it, detects" (SPEC 5.5); "tool_use and
-/// tool_result blocks before the message that holds the watermark are removed; text stays" (SPEC 5.2).
+/// "marks at task boundaries that ... the model asked by it, detects" (RULES 39); "tool_use and
+/// tool_result blocks before the message that holds the watermark are removed; text stays" (RULES
+/// 36).
 #[test]
 fn watermark_marks_where_a_model_says_that_a_task_begins() {
     let config = "[profile.watermark.options.watermark]\nask_boundary = true\n";

@@ -1,8 +1,8 @@
-//! What models write for the shipped profiles (SPEC 3 to 7): what each asks, that it stands in the
-//! next prompt, and who is said to have written it. A real model answers, from cassettes.
+//! What models write for the shipped profiles (RULES 19 to 54): what each asks, that it stands in
+//! the next prompt, and who is said to have written it. A real model answers, from cassettes.
 //!
-//! What it is asked is held to what SPEC says the system asks; that each question is word for word
-//! the recorded one is the cassette's to see to. What the model makes of it is its own.
+//! What it is asked is held to what the rules say the system asks; that each question is word for
+//! word the recorded one is the cassette's to see to. What the model makes of it is its own.
 
 mod marks;
 mod plain;

@@ -11,8 +11,8 @@ const KEEPS: [&str; 4] = [
     "a detailed one: key decisions and the reasons for them, the code that is still needed",
 ];
 
-/// "Summaries are written by the model" (SPEC 3.3); "Ageing is done by the model, after each
-/// compression": to the level it comes to, from what was said (SPEC 3.4).
+/// "Summaries are written by the model" (RULES 21); "Ageing is done by the model, after each
+/// compression": to the level it comes to, from what was said (RULES 22).
 #[test]
 fn ollm_has_checkpoints_written_and_aged_by_level() {
     let config = "[profile.ollm.options.ollm]\nsizes = [1000, 2000, 4000]\n";
@@ -34,7 +34,7 @@ fn ollm_has_checkpoints_written_and_aged_by_level() {
 }
 
 /// "Summarise in one pass everything but ..."; the summary "keeps key decisions, unresolved issues
-/// and current task state, begins `[SUMMARY]: ` and stands first" (SPEC 6.1).
+/// and current task state, begins `[SUMMARY]: ` and stands first" (RULES 42).
 #[test]
 fn early_has_one_summary_written_in_one_pass() {
     let written = play("early", "early", &tideline(42), "", "--limit 3000");
@@ -55,7 +55,7 @@ fn early_has_one_summary_written_in_one_pass() {
     }
 }
 
-/// "At 80 % emergency trimming without a model" (SPEC 6.1).
+/// "At 80 % emergency trimming without a model" (RULES 42).
 #[test]
 fn early_asks_no_model_in_an_emergency() {
     let written = play("early-emergency", "early", &tideline(31), "", "--limit 1900 --from 15");

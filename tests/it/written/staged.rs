@@ -1,4 +1,4 @@
-//! `staged`: asked by level, mode and class (SPEC 4.2, 4.4, 3.7).
+//! `staged`: asked by level, mode and class (RULES 27, 29, 25).
 
 use super::stand;
 use super::tape::{play, tideline};
@@ -6,8 +6,8 @@ use super::tape::{play, tideline};
 /// A window of class 3, in which 4,000 tokens are the middle of the sizes that there are.
 const STANDARD: &str = "[profile.staged.options.staged]\nsizes = [2000, 4000, 8000]\n";
 
-/// "identify, prepare, summarise, checkpoint" (SPEC 4.1): new checkpoints of level 3, and the oldest
-/// become one, written anew from what was said.
+/// "identify, prepare, summarise, checkpoint" (RULES 26): new checkpoints of level 3, and the
+/// oldest become one, written anew from what was said.
 #[test]
 fn staged_has_checkpoints_written_and_merged() {
     let args = "--limit 4000 --mode debugger";
@@ -30,7 +30,7 @@ fn staged_has_checkpoints_written_and_merged() {
     assert!(stand(&written, true) > 0);
 }
 
-/// What each mode dwells on, and what it keeps word for word (SPEC 4.4).
+/// What each mode dwells on, and what it keeps word for word (RULES 29).
 #[track_caller]
 fn mode(mode: &str, config: &str, args: &str, messages: usize, words: &[&str]) {
     let args = format!("{args} --mode {mode}");
@@ -78,7 +78,7 @@ fn staged_dwells_on_goals_in_planning_mode() {
     );
 }
 
-/// "4 premium: structured: summary in sections, decisions kept apart" (SPEC 3.7); assistant is the
+/// "4 premium: structured: summary in sections, decisions kept apart" (RULES 25); assistant is the
 /// mode where none was asked for.
 #[test]
 fn staged_wants_sections_in_a_structured_class() {

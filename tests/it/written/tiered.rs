@@ -1,4 +1,5 @@
-//! `tiered`: a structured summary, and an agent that is asked about where it seems to forget (SPEC 7).
+//! `tiered`: a structured summary, and an agent that is asked about where it seems to forget (RULES
+//! 46 to 54).
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,7 @@ use super::{saying, stand};
 
 /// "a structured summary: ... session intent (critical), artifacts (name, path, status), key decisions
 /// with rationale, progress (phase, completed, remaining), critical facts, next steps, recovery
-/// references" (SPEC 7.3).
+/// references" (RULES 48).
 #[test]
 fn tiered_has_a_summary_written_in_sections() {
     let written = play("tiered", "tiered", &tideline(42), "", "--limit 3000");
@@ -60,7 +61,7 @@ fn drifts(name: &str, limit: u64, talk: &Value, [intent, text]: [&str; 2]) -> (W
 }
 
 /// "Drift → a warning with trigger, intent and action, and recovery: search archive and offloaded
-/// content for the original context and bring the excerpt back" (SPEC 7.6).
+/// content for the original context and bring the excerpt back" (RULES 51).
 #[test]
 fn an_agent_that_forgets_by_the_models_word_is_given_the_excerpt() {
     let task = "Write the limits of a year into docs/limits.md.";

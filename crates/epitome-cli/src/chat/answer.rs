@@ -96,7 +96,7 @@ impl Chat {
         self.standing(said.prompt);
     }
 
-    /// Shows how the conversation stands (SPEC 3.5), and what a policy advises, once.
+    /// Shows how the conversation stands (RULES 23), and what a policy advises, once.
     fn standing(&mut self, prompt: Prompt) {
         let status = prompt.status.clone().unwrap_or_default();
         let line = status.text.unwrap_or_else(|| self.line(&prompt));

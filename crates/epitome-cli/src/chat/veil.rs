@@ -1,4 +1,4 @@
-//! Hides the markers of goals in what a model says, while it says it (HOUSE 6, SPEC 9).
+//! Hides the markers of goals in what a model says, while it says it (RULES 68, 57).
 //!
 //! Invariant: only whole lines are hidden, and only those that the built-in grammar reads as markers;
 //! a line that may still become one waits for its end, everything else passes at once. What is

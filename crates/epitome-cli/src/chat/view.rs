@@ -2,8 +2,8 @@
 //! answer as it comes.
 //!
 //! Invariant: answers go to standard output and all else to standard error. A terminal shows no
-//! control characters of a model, and no markers are shown anywhere (HOUSE 6). Called where a message
-//! is said.
+//! control characters of a model, and no markers are shown anywhere (RULES 68). Called where a
+//! message is said.
 
 use std::io::{self, Write};
 use std::mem;

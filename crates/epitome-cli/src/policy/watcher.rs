@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is noted is what the chain did, in its order; a hook that policies hand on to
 //! each other (`ep.next`) is one note, and who answered last in it decided: whoever says what those
-//! behind it said only passes it on (SPEC 2.18).
+//! behind it said only passes it on (RULES 18).
 
 use std::sync::{Arc, Mutex, PoisonError};
 

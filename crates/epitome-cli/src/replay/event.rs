@@ -114,7 +114,7 @@ mod tests {
         );
     }
 
-    /// SPEC 4.1: progress is told to those who want to know more.
+    /// RULES 26: progress is told to those who want to know more.
     #[test]
     fn stages_are_told_where_they_are_wanted() {
         let stage = Stage::Summarisation;

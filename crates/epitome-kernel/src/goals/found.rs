@@ -10,7 +10,7 @@ use epitome_types::{
 use super::{GoalError, addressed};
 
 /// The act that a finding stands for: a goal is set where none is active, else that one is worded
-/// anew (SPEC 9). The case of a state does not matter.
+/// anew (RULES 57). The case of a state does not matter.
 ///
 /// # Errors
 ///

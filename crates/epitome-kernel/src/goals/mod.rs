@@ -1,4 +1,4 @@
-//! Goals: what the acts of a session come to (SPEC 9).
+//! Goals: what the acts of a session come to (RULES 56).
 //!
 //! Invariant: goals are a projection of acts in their order, and nothing else. What was first asked
 //! for and what is locked never changes; an act that would is passed over and named. Called by

@@ -1,7 +1,7 @@
 //! The goal block: what a prompt says of goals.
 //!
 //! Invariant: the active goal and every decision that is locked or of the architecture stand in it
-//! word for word, however little room there is; all else folds to counts before that (SPEC 9).
+//! word for word, however little room there is; all else folds to counts before that (RULES 56).
 
 use epitome_types::{
     ArtifactChange, Decision, DecisionKind, Goal, Goals, MilestoneState, Priority,

@@ -1,4 +1,4 @@
-//! What acts come to: a golden test for each sentence of SPEC 9, and laws over any acts.
+//! What acts come to: a golden test for each sentence of RULES 56, and laws over any acts.
 
 use epitome_types::hook::{Found, FoundKind};
 use epitome_types::{Act, Acted, By, DecisionKind as Kind, MilestoneState as State};
@@ -100,7 +100,7 @@ fn all_sorts() -> Vec<GoalAct> {
     ]
 }
 
-/// SPEC 9, first sentence: what a goal has.
+/// RULES 56, first sentence: what a goal has.
 #[test]
 fn a_goal_holds_all_that_is_said_of_it() {
     let (goals, ignored) = come_to(&all_sorts());
@@ -108,7 +108,7 @@ fn a_goal_holds_all_that_is_said_of_it() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&goals).unwrap());
 }
 
-/// SPEC 9: "the original objective, its revisions and the current one are kept apart".
+/// RULES 56: "the original objective, its revisions and the current one are kept apart".
 #[test]
 fn the_first_wording_outlives_every_revision() {
     let revised = |text: &str| GoalChange::Revise { text: text.into() }.into();
@@ -120,7 +120,7 @@ fn the_first_wording_outlives_every_revision() {
     check(&[set_to("a"), revised("b")], 200, "Goal: b\nFirst stated as: a");
 }
 
-/// SPEC 9: "artifacts (type from the path: test, documentation, else file)".
+/// RULES 56: "artifacts (type from the path: test, documentation, else file)".
 #[test]
 fn a_file_is_told_by_its_path() {
     use ArtifactKind::{Documentation, File, Test};
@@ -142,7 +142,7 @@ fn a_file_is_told_by_its_path() {
     }
 }
 
-/// SPEC 9: "about 200 tokens; longer: completed milestones and artifacts fold to counts, locked
+/// RULES 56: "about 200 tokens; longer: completed milestones and artifacts fold to counts, locked
 /// decisions never", and an architecture decision "is kept like a locked one".
 #[test]
 fn what_is_done_folds_first_and_what_is_locked_never() {
@@ -174,7 +174,7 @@ fn what_is_done_folds_first_and_what_is_locked_never() {
     );
 }
 
-/// SPEC 2.3: active goals, locked and architecture decisions stay.
+/// RULES 3: active goals, locked and architecture decisions stay.
 #[test]
 fn what_is_locked_outlives_its_goal() {
     let locked = decided("No network", true, Kind::Plain);
@@ -187,7 +187,7 @@ fn what_is_locked_outlives_its_goal() {
     check(&[], 200, "");
 }
 
-/// SPEC 9: "locked decisions cannot be changed".
+/// RULES 56: "locked decisions cannot be changed".
 #[test]
 fn what_is_locked_cannot_be_changed() {
     let locked = [set_to("a"), decided("No network", true, Kind::Plain)];
@@ -205,7 +205,7 @@ fn what_is_locked_cannot_be_changed() {
     check_ignored(&[&locked[..], &[decided("No network", false, Kind::Plain)]].concat(), &[]);
 }
 
-/// SPEC 9: "a repeated decision is not doubled".
+/// RULES 57: "a repeated decision is not doubled".
 #[test]
 fn a_repeated_decision_is_not_doubled() {
     let plain = || decided("Use tabs", false, Kind::Plain);
@@ -222,7 +222,7 @@ fn a_repeated_decision_is_not_doubled() {
     assert!(goals.goals[1].decisions.is_empty());
 }
 
-/// SPEC 9: "an unknown milestone is added".
+/// RULES 57: "an unknown milestone is added".
 #[test]
 fn an_unknown_milestone_is_added_and_a_known_one_moves_on() {
     let (goals, _) = come_to(&[
@@ -238,7 +238,7 @@ fn an_unknown_milestone_is_added_and_a_known_one_moves_on() {
     assert_eq!(goals.goals[0].next, [""; 0], "a step that is done is no next step");
 }
 
-/// SPEC 9: "`[GOAL]` creates and activates a goal if none is active; with one active it is
+/// RULES 57: "`[GOAL]` creates and activates a goal if none is active; with one active it is
 /// recorded as a revision".
 #[test]
 fn a_goal_that_is_found_is_a_revision_where_one_is_active() {
@@ -266,7 +266,7 @@ fn check_found(kind: &str, state: Option<&str>, expected: Result<GoalChange, &st
     assert_eq!(found, expected.map_err(str::to_owned), "{kind}");
 }
 
-/// SPEC 9: "Case of the state does not matter".
+/// RULES 57: "Case of the state does not matter".
 #[test]
 fn findings_of_every_kind_become_acts() {
     let milestone = |state| Ok(GoalChange::Milestone { text: "x".into(), state });

@@ -1,4 +1,5 @@
-//! Whether a request goes on from a recorded conversation (SPEC 2.13): the one place that decides it.
+//! Whether a request goes on from a recorded conversation (RULES 13): the one place that decides
+//! it.
 //!
 //! Invariant: a function of what is said and of what is recorded, never of a name or of a title. An
 //! opening in common, or a short answer, is no proof. Called by the host's session for each request

@@ -1,7 +1,7 @@
 //! Which epoch is in force for a history, and which entries are held.
 //!
 //! Invariant: an epoch applies to every history of its session that contains its covered run, so
-//! restart, rewind and fork need no rules of their own (HOUSE 3.4). Where several apply, the one
+//! restart, rewind and fork need no rules of their own (RULES 62). Where several apply, the one
 //! that reaches furthest does; taking it back leaves the one before.
 
 use std::collections::BTreeSet;
@@ -84,8 +84,8 @@ impl Lineage {
     }
 
     /// Where reasoning is void: an epoch that took reasoning out was taken back, and what was thought
-    /// while it stood is bound to a prompt that is sent no more (hazard 39). A run that ends with the
-    /// history goes on with the next answer, if that is still one of then.
+    /// while it stood is bound to a prompt that is sent no more (RULES 139). A run that ends with
+    /// the history goes on with the next answer, if that is still one of then.
     pub fn void(
         &self,
         thread: &Thread,

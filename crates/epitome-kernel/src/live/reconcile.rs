@@ -1,7 +1,7 @@
 //! What an incoming history is to the one that is known.
 //!
 //! Invariant: a function of the keys alone; cache marks, times and names of sessions play no part
-//! (hazards 15 and 16).
+//! (RULES 115 and 116).
 
 use epitome_types::EntryKey;
 

@@ -1,4 +1,4 @@
-//! A chain with links that only pass on is the chain without them (SPEC 2.18).
+//! A chain with links that only pass on is the chain without them (RULES 18).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

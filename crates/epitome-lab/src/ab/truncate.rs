@@ -6,7 +6,7 @@
 use epitome::types::{Budget, Edit, Entry, EntryId, Op, Plan, Role};
 use epitome::{Departure, Document, Error, Gauge, Sizes, Thread, apply, departure, validate};
 
-/// Leads where the first message that stays would be an assistant's: a user begins (hazard 6).
+/// Leads where the first message that stays would be an assistant's: a user begins (RULES 106).
 const NOTE: &str = "[Earlier messages are left out.]";
 
 /// The largest piece that is cut for search, in bytes, and the most that one line quotes.

@@ -1,4 +1,4 @@
-//! Links in Lua that pass on what those behind them say change nothing (SPEC 2.18).
+//! Links in Lua that pass on what those behind them say change nothing (RULES 18).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

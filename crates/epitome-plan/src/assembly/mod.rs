@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is made is complete, as every epoch is: what was in force before and is not
 //! touched stays in it. An order that names what is not there is refused before anything is done;
-//! a summary that comes to nothing leaves what it was for as it is (SPEC 2.7, 2.8).
+//! a summary that comes to nothing leaves what it was for as it is (RULES 7, 8).
 
 mod orders;
 mod wish;

@@ -1,4 +1,4 @@
-//! Checkpoints at the front and in the assistant's role (SPEC 2.11).
+//! Checkpoints at the front and in the assistant's role (RULES 11).
 
 use epitome_kernel::types::hook::Order;
 use epitome_kernel::types::{Op, Plan, Role, Stand};

@@ -112,8 +112,8 @@ fn a_refusal_says_what_and_why() {
     let error = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "op 1 of the plan breaks SPEC 2.4 (exchanges): e3 belongs to the exchange e2 to e3, which \
-         stays or goes whole; nothing was changed"
+        "op 1 of the plan breaks the rule that a call and its result go together: e3 belongs to the \
+         exchange e2 to e3, which stays or goes whole; nothing was changed"
     );
 }
 

@@ -181,7 +181,7 @@ fn a_plan_states_the_work_once_and_between_no_call_and_its_result() {
     assert_eq!(refused(vec![empty]), Fault::Empty);
 }
 
-/// Some providers refuse a conversation that begins with the assistant (hazard 6).
+/// Some providers refuse a conversation that begins with the assistant (RULES 106).
 #[test]
 fn it_leads_where_nothing_else_can() {
     let chat = chat().user("look").assistant("keep this").assistant("so").user("go on");

@@ -1,4 +1,4 @@
-//! Tool calls and results that leave while the talk stays (SPEC 5.2), by op and by order.
+//! Tool calls and results that leave while the talk stays (RULES 36), by op and by order.
 
 use epitome_kernel::types::hook::{How as Shortened, Order, Strip};
 use epitome_kernel::types::{

@@ -139,7 +139,7 @@ fn a_checkpoint_of_one_entry_is_addressed_as_that() {
     assert_eq!(sources, ["e1 assistant", "e0 user"], "the part that was shortened, and the rest");
 }
 
-/// Some providers refuse a conversation that begins with the assistant (hazard 6).
+/// Some providers refuse a conversation that begins with the assistant (RULES 106).
 #[test]
 fn without_a_checkpoint_the_user_leads_a_pinned_answer() {
     let chat = chat().user("look").assistant(&lines(9)).user(&lines(20)).assistant("keep this");

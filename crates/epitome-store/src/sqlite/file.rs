@@ -1,4 +1,4 @@
-//! Files of a store: readable by their owner only, from the moment they exist (HOUSE 6).
+//! Files of a store: readable by their owner only, from the moment they exist (RULES 67).
 //!
 //! Invariant: the only platform code of the crate. The database gives its `-wal` and `-shm` files
 //! the mode of the main file, so creating that one privately is enough. Called by

@@ -1,7 +1,7 @@
 //! The operations of a plan, as a policy orders them.
 //!
 //! Invariant: an order names messages and sizes, never a result; what it comes to is made and
-//! checked by the kernel, whole or not at all (SPEC 2.7). Sizes are tokens.
+//! checked by the kernel, whole or not at all (RULES 7). Sizes are tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -293,7 +293,7 @@ table! {
         pub snapshot: Option<bool>,
         /// Why, in a few words for people.
         pub reason: Option<String>,
-        /// The message that holds the watermark from now on (SPEC 5.1); it only moves forward.
+        /// The message that holds the watermark from now on; it only moves forward.
         pub mark: Option<Place>,
         /// The tool whose call that is; none where it was set without one.
         pub marked_by: Option<String>,

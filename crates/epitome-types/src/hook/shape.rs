@@ -1,7 +1,7 @@
 //! What a value looks like: what editor stubs, references, schemas and checks are made from.
 //!
 //! Invariant: a shape follows from the declaration of the type it belongs to, which is the only one
-//! there is (HOUSE, third sentence). Read by whoever hands jobs to scripts and takes answers back.
+//! there is (RULES 71). Read by whoever hands jobs to scripts and takes answers back.
 
 use std::collections::BTreeMap;
 

@@ -220,7 +220,7 @@ table! {
 }
 
 table! {
-    /// What there is to make a system prompt of (SPEC 4.8).
+    /// What there is to make a system prompt of.
     #[derive(Default)]
     pub struct Makings {
         /// What the host says in its own system prompt: the team's instructions. What no part says

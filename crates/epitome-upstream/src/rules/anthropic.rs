@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Memory, Refusal, items, text};
 
-/// The most markers in one request (hazard 9).
+/// The most markers in one request (RULES 109).
 const MOST_MARKERS: usize = 4;
 
 /// Checks a request.
@@ -109,7 +109,7 @@ fn filled(at: usize, message: &Value, last: bool) -> Result<(), Refusal> {
 }
 
 /// Each result answers a call of the message directly before, once, and stands before any other
-/// block (hazards 1 and 2).
+/// block (RULES 101 and 102).
 fn results(messages: &[Value], at: usize) -> Result<(), Refusal> {
     let before = at.checked_sub(1).map(|before| &messages[before]);
     let called: HashSet<&str> = before
@@ -146,7 +146,7 @@ fn results(messages: &[Value], at: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Each call has its result in the next message (hazards 1 and 2), and an id of its own.
+/// Each call has its result in the next message (RULES 101 and 102), and an id of its own.
 fn calls(messages: &[Value], at: usize) -> Result<(), Refusal> {
     let next = messages.get(at + 1);
     let answered: HashSet<&str> = next
@@ -172,7 +172,7 @@ fn unanswered(at: usize, ids: &[&str]) -> Refusal {
     ))
 }
 
-/// What the provider's own tools did stays together in one message (hazard 3).
+/// What the provider's own tools did stays together in one message (RULES 103).
 fn server_calls(at: usize, message: &Value) -> Result<(), Refusal> {
     let is_result = |block: &&Value| {
         let kind = text(block, "type");
@@ -192,7 +192,7 @@ fn server_calls(at: usize, message: &Value) -> Result<(), Refusal> {
     )))
 }
 
-/// What was thought comes back as it was signed, and the latest with its calls (hazard 7).
+/// What was thought comes back as it was signed, and the latest with its calls (RULES 107).
 fn thinking(body: &Value, messages: &[Value], memory: &Memory) -> Result<(), Refusal> {
     for (at, message) in messages.iter().enumerate() {
         for (block_at, block) in blocks(message).iter().enumerate() {
@@ -238,7 +238,7 @@ fn thinking(body: &Value, messages: &[Value], memory: &Memory) -> Result<(), Ref
     Ok(())
 }
 
-/// At most four, the longer life first, none in what was thought (hazards 8, 9, 10).
+/// At most four, the longer life first, none in what was thought (RULES 108, 109, 110).
 fn markers(body: &Value) -> Result<(), Refusal> {
     // Where each stands, and whether it lives for an hour.
     let mut found: Vec<(String, bool)> = Vec::new();

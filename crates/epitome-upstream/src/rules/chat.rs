@@ -1,6 +1,6 @@
 //! What OpenAI's Chat Completions API refuses.
 //!
-//! Invariant: a call is answered directly and once (hazard 4). Called by `server`.
+//! Invariant: a call is answered directly and once (RULES 104). Called by `server`.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! What OpenAI's Responses API refuses.
 //!
 //! Invariant: calls and outputs need each other, and so do a reasoning item and what followed it
-//! (hazard 5). Called by `server`.
+//! (RULES 105). Called by `server`.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! What the edits ask of each message, checked against the document and each other.
 //!
 //! Invariant: after `settle`, every message either goes whole or keeps something besides
-//! reasoning, and of its reasoning all goes or none (hazard 7). An item of the Responses API whose
-//! reasoning went has no id: by that the provider would ask for it (hazard 5). One that needs its id
-//! goes as well.
+//! reasoning, and of its reasoning all goes or none (RULES 107). An item of the Responses API whose
+//! reasoning went has no id: by that the provider would ask for it (RULES 105). One that needs its
+//! id goes as well.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -177,7 +177,7 @@ impl Editor<'_> {
             let with = if self.site.calls.is_some() { "null" } else { "[]" };
             patches.push(Patch { span: blocks.span, with: with.to_owned() });
         } else {
-            // Tool results stay first (hazard 2).
+            // Tool results stay first (RULES 102).
             let results = kept.iter().take_while(|item| self.change.leads(**item)).count();
             let (first, rest) = kept.split_at(results);
             let keep = |items: &[usize]| items.iter().copied().map(Item::Keep).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! The new order of the messages: what stays, what is added, what is folded into a neighbour.
 //!
 //! Invariant: kept messages keep their order; no text for the user stands next to a message of
-//! the user (SPEC 2.11, hazard 6). Neighbours are judged on what remains.
+//! the user (RULES 11, 106). Neighbours are judged on what remains.
 
 use std::borrow::Cow;
 

@@ -19,7 +19,7 @@ use crate::{Document, Format};
 
 /// New messages of the assistant stand between two of the user's side only: nowhere else does this
 /// format take them, or else they would become one with what the model said, reasoning and all
-/// (hazards 6 and 7). Any other is said by the user's side.
+/// (RULES 106 and 107). Any other is said by the user's side.
 pub(super) fn seated<'e>(document: &Document<'_>, slots: Vec<Slot<'e>>) -> Vec<Slot<'e>> {
     let roles: Vec<_> = slots.iter().map(|slot| role(document, slot)).collect();
     let by_user = |at: Option<usize>| at.and_then(|at| *roles.get(at)?) == Some(Role::User);

@@ -1,4 +1,4 @@
-//! A session as JSON: OLLM's own form (SPEC 4.9), and the same form with all that it leaves out.
+//! A session as JSON: OLLM's own form (RULES 34), and the same form with all that it leaves out.
 //!
 //! Invariant: one writer for both, so that both are read back as OLLM's; numbers and arguments keep
 //! the bytes they came with.
@@ -20,7 +20,7 @@ pub fn ollm(session: &Session<'_>) -> String {
 }
 
 /// The session with everything in it: the same form as [`ollm`] writes, parts of every type among
-/// the messages' parts, and the number of messages among the metadata (SPEC 8).
+/// the messages' parts, and the number of messages among the metadata (RULES 55).
 pub fn json(session: &Session<'_>) -> String {
     write(session, true)
 }

@@ -1,4 +1,4 @@
-//! A session as Markdown, to be read by people (SPEC 8).
+//! A session as Markdown, to be read by people (RULES 55).
 //!
 //! Invariant: a line outside of all fences that begins with `#` or `##` is this file's own,
 //! whatever was said: a text that would break out is put into a fence longer than any in it.

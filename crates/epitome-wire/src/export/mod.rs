@@ -1,4 +1,4 @@
-//! Writes a conversation for people and for other programs (SPEC 4.9, 8).
+//! Writes a conversation for people and for other programs (RULES 34, 55).
 //!
 //! Invariant: nothing is read but the one input, and nothing of it is cut. Called where a user
 //! asks for a session as a file.

@@ -1,7 +1,7 @@
 //! JSON as spans: where each value stands in the text, decoded only on request.
 //!
 //! Invariant: nothing here ever produces JSON from a value it has read; what is not edited keeps
-//! its bytes (hazard 32). Called by every reader of this crate.
+//! its bytes (RULES 132). Called by every reader of this crate.
 
 mod cursor;
 mod place;

@@ -184,7 +184,7 @@ fn note(piece: Piece<'_>) -> Piece<'_> {
 }
 
 fn block<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
-    // Unsigned reasoning is refused (hazard 7).
+    // Unsigned reasoning is refused (RULES 107).
     let signed = |proof| block.text(proof).is_some_and(|proof| !proof.is_empty());
     Ok(match block.text("type").unwrap_or_default().as_ref() {
         "text" => Piece::text(text_of(block, "text", "a text block with `text`")?),

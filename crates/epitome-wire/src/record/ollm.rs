@@ -1,5 +1,5 @@
 //! Reads session files of OLLM: messages, and the tool calls beside them, ordered by time
-//! (SPEC 4.9).
+//! (RULES 34).
 //!
 //! Invariant: a call belongs to the message that names it or, where none is named, to the last one
 //! that was said before it. What [`crate::export`] writes is read back as it was.

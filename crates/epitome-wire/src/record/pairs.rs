@@ -1,4 +1,4 @@
-//! Brings calls and results together (hazards 1, 2 and 4).
+//! Brings calls and results together (RULES 101, 102 and 104).
 //!
 //! Invariant: in the outcome every reply with calls is followed at once by exactly their results,
 //! in the order of the calls, and no call id occurs twice. Called by `transcribe`.
@@ -97,7 +97,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// Calls of the provider's side that were cut off before their result (hazard 3).
+/// Calls of the provider's side that were cut off before their result (RULES 103).
 fn drop_halves(pieces: &mut Vec<Piece<'_>>) {
     let mut count: BTreeMap<String, u32> = BTreeMap::new();
     let half = |piece: &Piece<'_>| match piece {
@@ -110,7 +110,7 @@ fn drop_halves(pieces: &mut Vec<Piece<'_>>) {
     pieces.retain(|piece| half(piece).is_none_or(|id| count.get(&id) == Some(&2)));
 }
 
-/// Reasoning that nothing follows has lost its reply (hazard 7).
+/// Reasoning that nothing follows has lost its reply (RULES 107).
 fn trim_reasoning(pieces: &mut Vec<Piece<'_>>) {
     while matches!(pieces.last(), Some(Piece::Native { kind: Native::Reasoning, .. })) {
         pieces.pop();

@@ -10,7 +10,7 @@ use super::{Answer, Piece, Transcript, Turn};
 use crate::assemble::MAX_TOKENS;
 use crate::json::literal;
 
-/// Stands first where a recording begins with a reply (hazard 6).
+/// Stands first where a recording begins with a reply (RULES 106).
 const OPENING: &str = "(The recording begins here.)";
 
 /// A request to Anthropic's Messages API.
@@ -23,7 +23,7 @@ pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
         out.add("user", &literal(OPENING), None);
     }
     while let Some(Turn { role, at, mut pieces }) = turns.next() {
-        // The results of one reply share a message (hazard 2).
+        // The results of one reply share a message (RULES 102).
         while role == Role::Tool
             && let Some(mut next) = turns.next_if(|next| next.role == Role::Tool)
         {

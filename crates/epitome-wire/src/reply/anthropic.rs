@@ -1,4 +1,4 @@
-//! Answers of Anthropic's Messages API (hazard 29).
+//! Answers of Anthropic's Messages API (RULES 129).
 //!
 //! Invariant: a block goes back with the members it began with; what came in pieces takes the
 //! place of the member that the pieces belong to.
@@ -23,7 +23,7 @@ struct Block {
     text: String,
     thinking: String,
     signature: String,
-    /// What the provider made of the conversation before (hazard 25).
+    /// What the provider made of the conversation before (RULES 125).
     compacted: String,
     /// The input of a call, as JSON.
     input: String,

@@ -1,4 +1,4 @@
-//! Rules of Anthropic's Messages API on calls, order and reasoning (hazards 1, 2, 3, 6, 7).
+//! Rules of Anthropic's Messages API on calls, order and reasoning (RULES 101, 102, 103, 106, 107).
 //!
 //! Invariant: system messages in mid-conversation are transparent to all rules but the one on their
 //! own place: "the next message" is the next one that is not a system message.
@@ -55,7 +55,7 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
     server_pairs(&turns, found);
 }
 
-/// Hazard 6: system messages, in a row or alone, stand behind the user, or behind what a server's
+/// RULES 106: system messages, in a row or alone, stand behind the user, or behind what a server's
 /// tool brought, and before the assistant or at the end.
 fn seats(all: &[Turn<'_>], found: &mut Findings) {
     let role = |turn: &Turn<'_>| turn.entry.role;
@@ -74,7 +74,7 @@ fn seats(all: &[Turn<'_>], found: &mut Findings) {
     }
 }
 
-/// Hazard 6: who comes first, and that something is said at all. Hazard 7: reasoning never last.
+/// RULES 106: who comes first, and that something is said at all. RULES 107: reasoning never last.
 fn order(turns: &[Turn<'_>], found: &mut Findings) {
     match turns.first() {
         None => found.add(6, "messages", "at least one message is needed"),
@@ -100,7 +100,7 @@ fn order(turns: &[Turn<'_>], found: &mut Findings) {
     }
 }
 
-/// Hazards 1 and 2: every call is answered in the next message, every result answers a call of
+/// RULES 101 and 102: every call is answered in the next message, every result answers a call of
 /// the message before.
 fn pairs(turns: &[Turn<'_>], found: &mut Findings) {
     let all_results: BTreeSet<_> =
@@ -158,7 +158,7 @@ fn results(turn: Turn<'_>, before: Option<&Turn<'_>>, found: &mut Findings) {
     }
 }
 
-/// Hazard 3: calls that the provider's side runs have their results too, though not always in the
+/// RULES 103: calls that the provider's side runs have their results too, though not always in the
 /// same message; those of the last reply may still be under way.
 fn server_pairs(turns: &[Turn<'_>], found: &mut Findings) {
     let last = turns.iter().rposition(|turn| turn.entry.role == Role::Assistant);

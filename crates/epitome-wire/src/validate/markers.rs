@@ -1,4 +1,4 @@
-//! Rules of Anthropic's Messages API on reasoning blocks and cache markers (hazards 7 to 10).
+//! Rules of Anthropic's Messages API on reasoning blocks and cache markers (RULES 107 to 110).
 //!
 //! Invariant: markers are counted in the order that the provider caches in: tools, system,
 //! messages, then the body's own field, which stands for the last block.
@@ -64,7 +64,7 @@ impl Markers<'_> {
         true
     }
 
-    /// Hazard 7: the provider signs its reasoning. Hazard 8: no marker inside it.
+    /// RULES 107: the provider signs its reasoning. RULES 108: no marker inside it.
     fn reasoning(&mut self, block: &Object<'_>, path: &str, marked: bool) {
         let proof = match block.text("type").as_deref() {
             Some("thinking") => "signature",
@@ -79,7 +79,7 @@ impl Markers<'_> {
         }
     }
 
-    /// Hazards 9 and 10.
+    /// RULES 109 and 110.
     fn judge(&mut self) {
         if self.all.len() > MOST {
             let message = format!("{} cache markers, at most {MOST} are taken", self.all.len());

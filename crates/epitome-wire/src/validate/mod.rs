@@ -1,4 +1,4 @@
-//! The last word before a body goes out: what its provider would refuse (hazards 1 to 10).
+//! The last word before a body goes out: what its provider would refuse (RULES 101 to 110).
 //!
 //! Invariant: looks at one body alone and changes nothing; an empty list means that no rule known
 //! here is broken. Called by the facade after
@@ -18,7 +18,7 @@ use crate::{Document, Format, WireError};
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The number of the hazard; 0 where the body cannot be read at all.
+    /// The rule of the provider, its number less 100; 0 where the body cannot be read at all.
     pub hazard: u8,
     /// Where: a path into the body (`messages[3].content[0]`).
     pub at: String,
@@ -28,7 +28,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hazard {}: {}: {}", self.hazard, self.at, self.message)
+        write!(f, "{}: {}", self.at, self.message)
     }
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Violation {
 /// # Errors
 ///
 /// Every violation found, in no particular order. A body that cannot be read is one violation
-/// with hazard 0, and so is a recording.
+/// with 0, and so is a recording.
 pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<Violation>> {
     let document = Document::parse(bytes, format).map_err(|error| vec![unreadable(&error)])?;
     let found = violations(&document);
@@ -92,7 +92,7 @@ fn path(place: usize, site: &Site, part: usize) -> String {
 mod tests {
     use super::*;
 
-    /// The hazards and places that are found in a body.
+    /// The rules and places that are found in a body.
     pub(super) fn check(format: Format, body: &str, expected: &[(u8, &str)]) {
         let found = validate(format, body.as_bytes()).err().unwrap_or_default();
         let short: Vec<_> = found.iter().map(|found| (found.hazard, found.at.as_str())).collect();

@@ -1,4 +1,4 @@
-//! What Ollama's chat makes no sense of: results that answer no call (hazard 4).
+//! What Ollama's chat makes no sense of: results that answer no call (RULES 104).
 //!
 //! Invariant: calls have no ids here; a result answers the oldest open call of its tool in the
 //! reply before it, or the oldest of all where it names no tool. A server answers a reply whose

@@ -1,5 +1,5 @@
-//! Rules of chat completions APIs on calls and emptiness (hazards 4 and 6; 1 and 2 are part of 4
-//! here).
+//! Rules of chat completions APIs on calls and emptiness (RULES 104 and 106; 101 and 102 are part
+//! of 104 here).
 //!
 //! Invariant: the messages right behind a reply with calls are their results, each call once,
 //! nothing between them.

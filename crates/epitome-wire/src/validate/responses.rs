@@ -1,7 +1,7 @@
-//! Rules of OpenAI's Responses API on calls, reasoning and emptiness (hazard 5, and 6).
+//! Rules of OpenAI's Responses API on calls, reasoning and emptiness (RULES 105, and 106).
 //!
 //! Invariant: outputs answer calls by id, wherever between them other items stand; what refers to
-//! items that the provider keeps is not judged (hazard 26).
+//! items that the provider keeps is not judged (RULES 126).
 
 use std::collections::BTreeMap;
 

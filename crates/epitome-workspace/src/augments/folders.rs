@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_project_goes_before_the_user_and_files_before_memory() {
-        // SPEC 5.6: `augments/<group>/<name>.md`; an edit on disk holds from the next look on.
+        // RULES 40: `augments/<group>/<name>.md`; an edit on disk holds from the next look on.
         let (project, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folders = Folders::new(Some(project.path()), Some(user.path()));
         assert_eq!(texts(&folders.read()), Vec::<String>::new());

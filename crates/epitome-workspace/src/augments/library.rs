@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn requirements_stand_before_what_requires_them() {
-        // SPEC 5.6: optional `requires`, pinned ones always active.
+        // RULES 40: optional `requires`, pinned ones always active.
         let all = ["a/one: b/base", "a/two: a/one, b/base", "b/base", "z/house!", "z/rest"];
         check(&all, &[], &["z/house"]);
         let two = ["z/house", "b/base for a/one", "a/one for a/two", "a/two"];
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn patterns_mean_names() {
-        // SPEC 5.6: globs like `refactoring/*`.
+        // RULES 40: globs like `refactoring/*`.
         let library = library(&["refactoring/big", "refactoring/small", "tests/small", "x/b: y"]);
         let named = |pattern: &str| library.named(pattern).map_err(|error| error.to_string());
         assert_eq!(named("refactoring/*").unwrap(), ["refactoring/big", "refactoring/small"]);

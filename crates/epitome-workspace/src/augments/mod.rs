@@ -1,4 +1,4 @@
-//! Augments: texts in Markdown files that the agent loads while it needs them (SPEC 5.6).
+//! Augments: texts in Markdown files that the agent loads while it needs them (RULES 40).
 //!
 //! `text` reads one file, `library` knows what there is and what needs what, `folders` finds the
 //! files, `error` says what is wrong with one.

@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn front_matter_says_title_requires_and_pinned() {
-        // SPEC 5.6.
+        // RULES 40.
         let text = "---\ntitle: \"Small steps: how\" # for people\nrequires: [x/y, 'x/z']\n\
                     pinned: true\n---\n\nStep by step.\n";
         check(text, "Small steps: how", &["x/y", "x/z"], true, "Step by step.");

@@ -1,7 +1,7 @@
 //! Why a configuration cannot be used.
 //!
 //! Invariant: every line names the place, what stands there, what was expected and, where a name
-//! is not known, the nearest that is (HOUSE 7.4).
+//! is not known, the nearest that is (RULES 70).
 
 use std::fmt;
 

@@ -77,7 +77,7 @@ const DEFAULTS: &str =
     "default_profile = \"default\"\ndurability = \"normal\"\neverywhere = false\n";
 
 /// What profiles of shipped policies say of themselves: in `ollm` the model that talks writes the
-/// summaries (SPEC 3.3).
+/// summaries (RULES 21).
 const BESIDE: &str = "[ollm]\nsummarizers = ['talking', 'extractive']\n";
 
 /// What the names of variables begin with that say something of a profile.
@@ -318,7 +318,7 @@ impl Config {
         self.usual_store.as_deref().and_then(Path::parent)
     }
 
-    /// The folders of augments: those of a project, then the user's own (SPEC 5.6).
+    /// The folders of augments: those of a project, then the user's own (RULES 40).
     pub fn augments(&self, project: Option<&Path>) -> Folders {
         Folders::new(project, self.own.as_deref())
     }

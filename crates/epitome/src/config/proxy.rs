@@ -1,7 +1,7 @@
 //! The table `[proxy]`: what `serve` and `run` go by.
 //!
 //! Invariant: no file that may have come with a repository says any of it, since credentials go to
-//! where it points (HOUSE 6). Read by hosts that serve.
+//! where it points (RULES 69). Read by hosts that serve.
 
 use std::path::PathBuf;
 

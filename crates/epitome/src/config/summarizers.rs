@@ -1,7 +1,7 @@
 //! The key `summarizers` of a profile: who writes its summaries.
 //!
 //! Invariant: no file that may have come with a repository says it, since conversations go to whom
-//! it names (hazard 12). Read where profiles are resolved.
+//! it names (RULES 69). Read where profiles are resolved.
 
 use figment::Figment;
 
@@ -69,7 +69,7 @@ mod tests {
         check_refused("['llama']", "the model `llama` names no API");
     }
 
-    /// SPEC 3.3: "written by the model that talks unless the profile names another".
+    /// RULES 21: "written by the model that talks unless the profile names another".
     #[test]
     fn in_ollm_the_model_that_talks_writes_them() {
         let of = |text: &str| {

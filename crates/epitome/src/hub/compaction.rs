@@ -1,7 +1,7 @@
 //! A client that compacts its own history: the request for it, and the conversation that follows.
 //!
 //! Invariant: what is recognised here names a session and changes no prompt. The new history is a
-//! branch like any other; it goes on under the name of the old one (hazard 16).
+//! branch like any other; it goes on under the name of the old one (RULES 116).
 
 use std::borrow::Cow;
 use std::collections::HashMap;

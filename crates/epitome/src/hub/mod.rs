@@ -2,7 +2,8 @@
 //!
 //! Invariant: a conversation is found by what it says and by whose it is, and by no name: what one
 //! client says is never taken for what another one does, and nothing is shared across tenants. No
-//! prompt is refused for its size (SPEC 2.6). Called by proxies, and by hosts that have more than one conversation.
+//! prompt is refused for its size (RULES 6). Called by proxies, and by hosts that have more than
+//! one conversation.
 
 mod compaction;
 mod conversations;
@@ -64,7 +65,7 @@ pub struct Sent {
 
 impl Sent {
     /// Whether the client asks its provider to keep what it caches for an hour, which costs more to
-    /// write (hazard 14).
+    /// write (RULES 114).
     pub fn keeps_an_hour(&self) -> bool {
         self.hour
     }

@@ -15,7 +15,7 @@ pub enum Written {
     Markdown,
     /// All of it, in the form of [`Written::Ollm`].
     Json,
-    /// A session file of OLLM (SPEC 4.9).
+    /// A session file of OLLM (RULES 34).
     Ollm,
 }
 

@@ -1,7 +1,7 @@
-//! Goals of a session, as people and hosts look at them and set them (SPEC 9).
+//! Goals of a session, as people and hosts look at them and set them (RULES 56).
 //!
 //! Invariant: what the kernel refuses is an error, and then nothing is recorded; what the profile's
-//! patterns match is not recorded either (SPEC 2.1).
+//! patterns match is not recorded either (RULES 1).
 
 use epitome_kernel::{StoreError, goals};
 use epitome_types::{Act, Acted, By, GoalAct, Goals};

@@ -110,7 +110,7 @@ impl Keeper {
     }
 
     /// The session that a recording is of: the one that was imported under its name, or one that it
-    /// proves to go on from. An opening in common is no proof (SPEC 2.13).
+    /// proves to go on from. An opening in common is no proof (RULES 13).
     fn same(
         &self,
         document: &Document<'_>,

@@ -1,5 +1,5 @@
 //! What marks came to: the watermark of a session, and what each tool that marks has saved
-//! (SPEC 5.5).
+//! (RULES 39).
 //!
 //! Invariant: a projection of the acts in the journal; no message is read. Called for people
 //! (`status`) and for the agent (the levers).
@@ -8,7 +8,7 @@ use epitome_types::{Act, Acted, EntryId, EntryKey};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The watermark: tool exchanges before it are no longer sent (SPEC 5.1).
+/// The watermark: tool exchanges before it are no longer sent (RULES 35).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Watermark {
     /// The message that holds it; none where that is not in this history any more.

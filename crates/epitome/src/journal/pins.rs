@@ -1,4 +1,4 @@
-//! Entries that no compression touches, by hand (SPEC 9).
+//! Entries that no compression touches, by hand (RULES 58).
 //!
 //! Invariant: all names are known before the first entry is marked.
 

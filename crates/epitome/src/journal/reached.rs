@@ -1,7 +1,7 @@
 //! What is found that somebody names without its profile.
 //!
 //! Invariant: what a prompt or a line of a screen names is found whatever profile recorded it, and
-//! nothing outside of what may be read is (SPEC 2.14, [`crate::ScopeOwner`]).
+//! nothing outside of what may be read is (RULES 14, [`crate::ScopeOwner`]).
 
 use epitome_kernel::StoreError;
 

@@ -1,7 +1,7 @@
 //! What left prompts, brought back.
 //!
 //! Invariant: what comes back is an excerpt with its source, for the caller to use as new text; it
-//! leads into no prompt by itself (SPEC 2.2).
+//! leads into no prompt by itself (RULES 2).
 
 use epitome_kernel::{Blob, Counter, Excerpt, MissedWord, Store, StoreError};
 

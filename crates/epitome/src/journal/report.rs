@@ -1,4 +1,4 @@
-//! What the policies of a profile say of how a recorded session stands (SPEC 3.5, 7.5).
+//! What the policies of a profile say of how a recorded session stands (RULES 23, 50).
 //!
 //! Invariant: they are asked as a live session asks them, of what the journal records; nothing is
 //! recorded by it. Called for people and agents who ask, never on the way of a request.

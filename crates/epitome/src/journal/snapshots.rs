@@ -1,4 +1,4 @@
-//! Snapshots by hand: made, gone back to, pruned (SPEC 3.6).
+//! Snapshots by hand: made, gone back to, pruned (RULES 24).
 //!
 //! Invariant: going back deletes nothing: the newest message of the session is an earlier one from
 //! then on, and what was compressed since is taken back as an undo is.

@@ -1,4 +1,4 @@
-//! How a session stands (SPEC 7.5).
+//! How a session stands (RULES 50).
 //!
 //! Invariant: the bounds of the levels are the profile's own, and nothing is shown that the journal
 //! does not record.
@@ -111,7 +111,7 @@ pub struct Status {
     /// Who asked for a compression that the next request looks at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// The watermark (SPEC 5.1); only where one session is asked for.
+    /// The watermark (RULES 35); only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermark: Option<Watermark>,
     /// What marks came to, by tool.

@@ -37,7 +37,7 @@ pub(crate) struct Sent {
     pub(crate) images: u64,
     /// What the provider counted, whatever part of it was cached.
     pub(crate) counted: u64,
-    /// Whether its server cuts what exceeds its window, and says nothing of it (hazard 9).
+    /// Whether its server cuts what exceeds its window, and says nothing of it (RULES 153).
     pub(crate) cuts: bool,
 }
 

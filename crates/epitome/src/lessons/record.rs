@@ -51,7 +51,7 @@ pub struct Counted {
     pub samples: usize,
 }
 
-/// A prompt of which a server read but a part, without a word (hazard 9).
+/// A prompt of which a server read but a part, without a word (RULES 153).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shortened {
     /// Its tokens by our count.

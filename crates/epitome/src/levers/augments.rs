@@ -1,4 +1,4 @@
-//! Augments of a session: loaded and unloaded by patterns (SPEC 5.6).
+//! Augments of a session: loaded and unloaded by patterns (RULES 40).
 //!
 //! Invariant: what was chosen is recorded, and what that brings with it follows from the files as
 //! they are now, so that an edit holds at once.
@@ -113,7 +113,7 @@ impl Levers {
     }
 
     /// Deactivates what patterns mean of what is active. A pattern that means nothing there is
-    /// no error: the agent ends a task with it, whatever was loaded (SPEC 5.1).
+    /// no error: the agent ends a task with it, whatever was loaded (RULES 35).
     ///
     /// # Errors
     ///

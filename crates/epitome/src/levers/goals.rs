@@ -1,4 +1,4 @@
-//! Goals, as levers set and show them (SPEC 9).
+//! Goals, as levers set and show them (RULES 56).
 //!
 //! Invariant: changes go through [`crate::Keeper::change_goals`], as the command's do.
 

@@ -1,4 +1,4 @@
-//! Asking for a compression (SPEC 5.1).
+//! Asking for a compression (RULES 35).
 //!
 //! Invariant: nothing is compressed here. The ask is pending until the session's next request
 //! looked at it, however many there are, and whoever asked.

@@ -128,7 +128,7 @@ fn a_session_is_found_by_the_call_in_its_newest_answer() {
 
 #[test]
 fn an_ask_is_pending_until_a_request_looked_at_it() {
-    // SPEC 5.1: the tool sets a pending flag that the next request resolves and clears.
+    // RULES 35: the tool sets a pending flag that the next request resolves and clears.
     let desk = Desk::new(&["a"]);
     let levers = desk.levers();
     let pending = || levers.status(None).unwrap().asked;
@@ -143,7 +143,7 @@ fn an_ask_is_pending_until_a_request_looked_at_it() {
 
 #[test]
 fn augments_are_loaded_with_what_they_require_and_unloaded() {
-    // SPEC 5.6.
+    // RULES 40.
     let desk = Desk::new(&["a"]);
     let levers = desk.levers();
     desk.augment("house/rules", "---\npinned: true\n---\nHouse rules.");
@@ -279,7 +279,7 @@ fn entries_are_pinned_and_unpinned() {
 
 #[test]
 fn goals_are_changed_or_refused() {
-    // SPEC 9.
+    // RULES 56.
     let desk = Desk::new(&["a"]);
     let levers = desk.levers();
     let goal = |change: GoalChange| levers.goal(None, vec![change.into()]);

@@ -33,7 +33,7 @@ pub enum Scribe {
     /// The extractor, which asks no model and cannot fail.
     Extractive,
     /// The model that the conversation is with, where the host is the one who talks with it
-    /// (SPEC 3.3); nobody elsewhere.
+    /// (RULES 21); nobody elsewhere.
     Talking,
     /// A model.
     Model(ModelSpec),

@@ -1,4 +1,4 @@
-//! What is known of models by their names: windows, sizes, parameters (SPEC 3.1, 4.5, 4.6).
+//! What is known of models by their names: windows, sizes, parameters (RULES 19, 30, 31).
 //!
 //! Invariant: no figure stands in the code, and a table that was read is sound; what a name does not
 //! find is not known, and nothing is made up for it. Read by the configuration, asked where nobody
@@ -56,7 +56,7 @@ pub(crate) struct Listed {
 #[serde(deny_unknown_fields)]
 struct Reasoned {
     name: String,
-    /// Whether its provider binds it to the prompt before it (hazards 39 and 40).
+    /// Whether its provider binds it to the prompt before it (RULES 139 and 140).
     bound: bool,
 }
 
@@ -138,7 +138,7 @@ impl ModelTable {
     }
 
     /// Whether a model's provider binds what it thought to the prompt before it. A model that is not
-    /// known is a newer one, and those do (hazards 39 and 40).
+    /// known is a newer one, and those do (RULES 139 and 140).
     pub(crate) fn binds(&self, model: Option<&str>) -> bool {
         let model = model.unwrap_or_default().to_ascii_lowercase();
         let ends = model.match_indices(['/', '.', ':']).map(|(at, _)| at + 1);

@@ -1,7 +1,7 @@
 //! Digests of one request: plugin after plugin, until one has one.
 //!
 //! Invariant: what is handed out is smaller than the result and within its bounds, whoever made it;
-//! errors stay as they are (hazard 22). A plugin that fails, or answers what cannot be used, is
+//! errors stay as they are (RULES 122). A plugin that fails, or answers what cannot be used, is
 //! passed over and noted. Made by sessions, asked through the kernel's port.
 
 use std::sync::{Arc, Mutex, PoisonError};

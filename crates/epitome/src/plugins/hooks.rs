@@ -1,7 +1,7 @@
 //! A policy that a plugin makes with the hooks that it answers.
 //!
 //! Invariant: a plugin gets what a policy in Lua gets, as JSON, and what it answers is read in the
-//! same types; whatever else it does is an error, and the next policy answers (SPEC 2.9). Stands in
+//! same types; whatever else it does is an error, and the next policy answers (RULES 9). Stands in
 //! the chain of a profile as `plugin:NAME`.
 
 use epitome_kernel::{

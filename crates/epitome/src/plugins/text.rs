@@ -1,8 +1,8 @@
 //! Digests of text without a shape: the lines and sentences that say most.
 //!
 //! Invariant: files that were read and code are left alone, since an edit may need every letter of
-//! them (hazard 22), and logs, whose failures are wanted word for word. The last of the shipped plugins, and the only one that needs the extractor, so
-//! it stands in the facade.
+//! them (RULES 122), and logs, whose failures are wanted word for word. The last of the shipped
+//! plugins, and the only one that needs the extractor, so it stands in the facade.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -219,7 +219,7 @@ impl Profile {
         self.or_as_set(self.prices.cache(None, false))
     }
 
-    /// What a cached token of a model costs (hazard 14); `hour` says that what is written is kept
+    /// What a cached token of a model costs (RULES 114); `hour` says that what is written is kept
     /// for an hour.
     pub fn cache_prices(&self, model: Option<&str>, hour: bool) -> CachePrices {
         self.or_as_set(self.prices.cache(model.or(self.model()), hour))
@@ -294,7 +294,7 @@ impl Profile {
         DoorOptions { marker, passage_bytes: self.options.compress.passage_bytes }
     }
 
-    /// What stands where something left, by the way back that there is (hazard 19).
+    /// What stands where something left, by the way back that there is (RULES 119).
     fn words(&self, back: Back) -> &Words {
         let texts = &self.options.texts;
         match back {
@@ -305,7 +305,7 @@ impl Profile {
     }
 
     /// Whether what the model of a request thought has to leave with what stands before it: its
-    /// provider binds it to that (hazards 39 and 40). Models that bind take no budget to think.
+    /// provider binds it to that (RULES 139 and 140). Models that bind take no budget to think.
     pub(crate) fn unbinds(&self, request: &Document<'_>) -> bool {
         let is_signed = matches!(request.format(), Format::Anthropic | Format::Responses);
         is_signed && !request.has_thinking_budget() && self.table.binds(request.model())

@@ -97,7 +97,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// What is guessed for a provider's format, in tokens (SPEC 4.6).
+    /// What is guessed for a provider's format, in tokens (RULES 31).
     pub(crate) fn guess(&self, format: Format) -> u64 {
         match format.nearest() {
             Format::Anthropic => self.anthropic,
@@ -107,7 +107,7 @@ impl Limit {
     }
 }
 
-// Hazard 14.
+// RULES 114.
 /// What a token costs that the provider has cached, where one that it has not costs 1.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -55,7 +55,7 @@ impl Session {
         self.told.refused = Some(next);
     }
 
-    /// Tells of an answer that, with its prompt, exceeds the window while it comes (SPEC 2.5).
+    /// Tells of an answer that, with its prompt, exceeds the window while it comes (RULES 5).
     /// Nothing is applied: the next prompt is made smaller, and the answer is kept whole.
     pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) {
         let total = prompt.tokens[1].saturating_add(in_flight);

@@ -1,4 +1,4 @@
-//! What a host does to a session beside what is said: goals, augments, pins (SPEC 5.6, 9).
+//! What a host does to a session beside what is said: goals, augments, pins (RULES 40, 56).
 //!
 //! Invariant: each of them is a record of the journal, as if it had been made from anywhere else;
 //! what would be passed over is an error and is not recorded. Called by hosts.

@@ -1,5 +1,5 @@
 //! Files that policies want in the client's folder beside what left the prompt: archives, a log of
-//! the session, what a fresh session starts from (SPEC 6.3, 7.3, 7.4).
+//! the session, what a fresh session starts from (RULES 44, 48, 49).
 //!
 //! Invariant: a file goes nowhere but under `.epitome`, and all that a session writes there begins
 //! with a line that names it. What cannot be written is told once and stops nothing: the journal

@@ -1,4 +1,4 @@
-//! Which recorded session a request goes on from, and what a new one begins with (SPEC 2.13).
+//! Which recorded session a request goes on from, and what a new one begins with (RULES 13).
 //!
 //! Invariant: the kernel decides, from what is said and what is recorded; this asks the journal and
 //! does what was decided. A session's name is drawn once, and no text has a part in it. Called by the

@@ -1,5 +1,5 @@
-//! Arguments of calls that wrote files (SPEC 7.2): what of it is still on disk as it was written, and
-//! what a plan truncates.
+//! Arguments of calls that wrote files (RULES 47): what of it is still on disk as it was written,
+//! and what a plan truncates.
 //!
 //! Invariant: what cannot be looked at is not on disk. Asked only where a plan is made.
 

@@ -1,4 +1,4 @@
-//! How large a prompt may be: whoever is asked first that knows (SPEC 4.6).
+//! How large a prompt may be: whoever is asked first that knows (RULES 31).
 //!
 //! Invariant: the user, the request or the server, what refusals taught, the model table, a guess, in
 //! this order; what a provider means in its own tokens is held to in ours. Called by the turn, by

@@ -1,4 +1,4 @@
-//! The watermark of a session, where a policy moves it (SPEC 5.1).
+//! The watermark of a session, where a policy moves it (RULES 35).
 //!
 //! Invariant: it only moves forward, and what it is said to have taken out is what the plan took
 //! out. Called by the compression.

@@ -185,7 +185,7 @@ fn depends_on_spelling(entry: &Entry) -> bool {
     entry.parts.iter().any(|part| part.known_as.is_some() || json(&part.body))
 }
 
-/// Whether an entry is reasoning that belongs to whatever comes next (hazard 5).
+/// Whether an entry is reasoning that belongs to whatever comes next (RULES 105).
 fn is_reasoning(entry: &Entry) -> bool {
     let thinks = |part: &Part| matches!(part.body, Body::Thinking(_));
     !entry.parts.is_empty() && entry.parts.iter().all(thinks)

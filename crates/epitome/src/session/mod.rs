@@ -126,7 +126,7 @@ pub struct Session {
 /// What a hub knows of a conversation beside what the user said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
-    /// Whether it is a hub's: then no prompt is refused for its size (SPEC 2.6).
+    /// Whether it is a hub's: then no prompt is refused for its size (RULES 6).
     pub(crate) hub: bool,
     /// The label that a new conversation is named by.
     pub(crate) label: Option<String>,

@@ -1,5 +1,5 @@
 //! Notes at the end of a conversation that is pushed: what changed of its goals and augments since
-//! it was last asked for a prompt, and what comes back into it (SPEC 2.10, 5.6, 7.6).
+//! it was last asked for a prompt, and what comes back into it (RULES 10, 40, 51).
 //!
 //! Invariant: a note is a message of the history like any other, so it is recorded and no prompt
 //! changes before it; none stands between a call and its result. Called before a prompt is made.

@@ -1,5 +1,5 @@
 //! New messages, as the policies look at them: what is pinned, warned of, brought back, and said of
-//! goals (SPEC 7.6, 9).
+//! goals (RULES 51, 56).
 //!
 //! Invariant: each message is shown once, when it is new; what comes of it is recorded, and changes
 //! the prompt with the next request at the earliest. Called by the turn.
@@ -57,8 +57,8 @@ impl Session {
     }
 
     /// Takes up what new messages say of goals, before a compression takes them out: what is decided
-    /// for good in one of them stays word for word in that very prompt (SPEC 2.3). Gives the goal that
-    /// was in force when each of them was said.
+    /// for good in one of them stays word for word in that very prompt (RULES 3). Gives the goal
+    /// that was in force when each of them was said.
     pub(super) async fn hear_goals(
         &self,
         ground: &Ground<'_, '_>,

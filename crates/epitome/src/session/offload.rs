@@ -1,7 +1,7 @@
-//! What left the prompt, as files that the client's own tools open (hazard 19).
+//! What left the prompt, as files that the client's own tools open (RULES 119).
 //!
 //! Invariant: a file is in the workspace, whole, before a prompt that names it is recorded or
-//! handed out, and was seen to be there for that very request (SPEC 2.14); where one cannot be
+//! handed out, and was seen to be there for that very request (RULES 14); where one cannot be
 //! written, no further text of the session names files, and older texts name `epitome recall` in
 //! the place of those that are gone. What a file holds is made of the request itself, so it is there
 //! again after a restart, in another folder, and once somebody removed it. Called by the turn.
@@ -136,7 +136,8 @@ impl Session {
     }
 
     /// How what leaves a prompt is found again by the model that reads it: not at all, where its
-    /// client has no tool to open anything with (SPEC 2.16). A host that pushes is told of the store.
+    /// client has no tool to open anything with (RULES 16). A host that pushes is told of the
+    /// store.
     pub(crate) fn way_back(&self, ground: &Ground<'_, '_>) -> Back {
         let pushed = matches!(self.given, Given::Pushed(_));
         let [came, _] = ground.by();
@@ -278,7 +279,7 @@ impl Session {
     }
 }
 
-/// The file of a tool result that came at a time, as people find it again (SPEC 7.1); relative to
+/// The file of a tool result that came at a time, as people find it again (RULES 46); relative to
 /// the workspace.
 pub(crate) fn file_of(at: &str, tool: &str, id: &str) -> String {
     // `2026-01-02T03:04:05.678Z`: what stands behind the seconds tells nobody anything.

@@ -1,7 +1,8 @@
 //! A conversation whose store fails meanwhile.
 //!
 //! Invariant: what was made for a session where it was is not recorded where it is now: it is made
-//! anew, so that no text says how to bring back what cannot be (SPEC 2.14). Called by the turn and by
+//! anew, so that no text says how to bring back what cannot be (RULES 14). Called by the turn and
+//! by
 //! `push`.
 
 use epitome_store::StoreNews;

@@ -1,7 +1,7 @@
 //! What a pushed conversation is asked for with: model, parameters, mode.
 //!
 //! Invariant: none of them is part of the history, so a change of one leaves that as it is, in the
-//! journal and in the prompt (SPEC 4.4, 4.5). Called by `Talk` and hosts.
+//! journal and in the prompt (RULES 29, 30). Called by `Talk` and hosts.
 
 use epitome_model::Client;
 

@@ -1,7 +1,7 @@
 //! The policies of a session: asked around each request, with what they noted of it before.
 //!
 //! Invariant: what policies note is recorded after what it is about; what they fail at is an event,
-//! told once, and the conversation goes on (SPEC 2.9).
+//! told once, and the conversation goes on (RULES 9).
 
 use std::collections::BTreeMap;
 use std::mem;

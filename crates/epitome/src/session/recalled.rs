@@ -1,8 +1,8 @@
-//! What was said before, brought back as a policy asks (SPEC 7.6, 7.7).
+//! What was said before, brought back as a policy asks (RULES 51, 52).
 //!
 //! Invariant: what comes back is an excerpt with its source, within its tokens, of this session
 //! alone; it is recorded before it is shown and comes back once: in a note at the end where the
-//! prompt is ours, else in the next state of the work (SPEC 2.2, 2.10). Called where new messages
+//! prompt is ours, else in the next state of the work (RULES 2, 10). Called where new messages
 //! are observed.
 
 use epitome_kernel::{Counter, SessionOf, StoreError};

@@ -1,5 +1,5 @@
 //! What never reaches the disk: matches of the profile's patterns, replaced before they are
-//! recorded (SPEC 2.1).
+//! recorded (RULES 1).
 //!
 //! Invariant: every text that the journal is given has been through here; the client's own request
 //! is sent as it came.

@@ -10,7 +10,7 @@ use super::ground::{Ground, Whole};
 use crate::recorded::addressed;
 
 impl Session {
-    /// Makes the restore point of a compression (SPEC 2.7, 3.6).
+    /// Makes the restore point of a compression (RULES 7, 24).
     pub(crate) fn snapshot_before(
         &self,
         ground: &Ground<'_, '_>,

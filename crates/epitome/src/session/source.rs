@@ -86,8 +86,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether a request asks for a cache of an hour, which costs more to write (hazard 14); for one that
-/// nobody scans. In a text the quotes would be escaped.
+/// Whether a request asks for a cache of an hour, which costs more to write (RULES 114); for one
+/// that nobody scans. In a text the quotes would be escaped.
 pub fn keeps_an_hour(body: &[u8]) -> bool {
     /// What may stand between the mark and its time to live.
     const NEAR: usize = 80;

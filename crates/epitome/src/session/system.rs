@@ -1,8 +1,8 @@
 //! The system prompt of a conversation that is pushed, put together of parts as a policy says
-//! (SPEC 4.8).
+//! (RULES 33).
 //!
 //! Invariant: it is made once for each epoch and recorded, so that between epochs, and in another
-//! process, it is the same byte for byte (SPEC 2.10). It is no part of the history, and what the
+//! process, it is the same byte for byte (RULES 10). It is no part of the history, and what the
 //! host says in a system prompt of its own stands in it whole. Called by the turn; where a host
 //! sends whole requests, as behind the proxy, nobody calls it.
 

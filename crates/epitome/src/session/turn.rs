@@ -1,6 +1,6 @@
 //! One request through the one door: read, reconcile, record, make smaller, compress, write.
 //!
-//! Invariant: the steps run in this order, each on what the one before gave it (HOUSE 3); the
+//! Invariant: the steps run in this order, each on what the one before gave it (RULES 60); the
 //! journal has the messages before an epoch refers to them. What goes on from the last request is
 //! read as far as it is new; where a compression is due, or the new part cannot be looked at by
 //! itself, all of it is.
@@ -150,7 +150,7 @@ impl Session {
         {
             return Ok(None);
         }
-        // What was said is recorded whatever becomes of it, one that cannot fit too (SPEC 2.6).
+        // What was said is recorded whatever becomes of it, one that cannot fit too (RULES 6).
         self.append_said(&ground, &decided, proposed, arrival, &mut state)?;
         let aside = mem::take(&mut state.aside);
         self.archive(&ground, &aside, &mut events)?;

@@ -1,7 +1,7 @@
 //! Taking compressions back, and doing them again.
 //!
 //! Invariant: both are records of the journal; the view follows from them with the next request,
-//! in this process and in every other (HOUSE 3.4).
+//! in this process and in every other (RULES 62).
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! answers comes in as it is said.
 //!
 //! Invariant: nothing is applied to the conversation while an answer is under way, and an answer is
-//! part of it whole, or as far as it came (SPEC 2.5). A prompt that the model refuses as too long is
+//! part of it whole, or as far as it came (RULES 5). A prompt that the model refuses as too long is
 //! made smaller and sent again. Called by hosts: `epitome chat` is one.
 
 mod window;
@@ -103,7 +103,7 @@ impl Talk {
         self.client.endpoint().spec.api.format()
     }
 
-    /// Goes on with another model of the same API; the state of the conversation stays (SPEC 4.5).
+    /// Goes on with another model of the same API; the state of the conversation stays (RULES 30).
     ///
     /// # Errors
     ///

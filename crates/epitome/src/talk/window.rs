@@ -1,7 +1,7 @@
 //! How large a prompt the model takes that is talked with, where nobody stated it.
 //!
 //! Invariant: what the user or the profile states is never asked for; a server that says nothing
-//! leaves the guess for its API, which is never enforced (SPEC 4.6). Ollama makes room for what it
+//! leaves the guess for its API, which is never enforced (RULES 31). Ollama makes room for what it
 //! is told, so what was guessed for it holds. Called by hosts.
 
 use epitome_model::{Api, Failure, Probed};

@@ -1,7 +1,7 @@
 //! Whether what a model wrote can be a summary at all, before any policy is asked.
 //!
 //! Invariant: pure; what is found wrong says what was found, in the model's own words where that
-//! helps (hazard 10). Called by the writer.
+//! helps. Called by the writer.
 
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 //! Invariant: data; what stands here is in small letters with plain apostrophes, as it opens an
 //! answer. Read by `candidate`.
 
-/// How a refusal begins, or an answer of somebody who was asked nothing (hazard 10).
+/// How a refusal begins, or an answer of somebody who was asked nothing.
 pub(super) const REFUSALS: &[&str] = &[
     // English
     "i'm sorry, but",

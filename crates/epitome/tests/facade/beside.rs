@@ -1,5 +1,5 @@
 //! What a person types beside a tool result stays, and what comes of it is valid or known not to
-//! fit: the budget does not matter, nor the format (SPEC 2.4, 2.6; hazards 1, 2 and 6).
+//! fit: the budget does not matter, nor the format (RULES 4, 6, 101, 102 and 106).
 
 use std::path::PathBuf;
 use std::{env, fs};

@@ -1,5 +1,5 @@
 //! What a provider made of the conversation before is the new start of it: it is forwarded as it came,
-//! whatever leaves around it (hazard 25).
+//! whatever leaves around it (RULES 125).
 
 use epitome::{Compressor, Error, Format, Target, validate};
 use epitome_testkit::now;

@@ -1,5 +1,5 @@
 //! What a compression makes of a conversation is valid in every provider's format: whichever
-//! exchanges leave, calls keep their results and reasoning keeps what it led to (hazards 1 to 6).
+//! exchanges leave, calls keep their results and reasoning keeps what it led to (RULES 101 to 106).
 
 use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand, Unit};
 use epitome_kernel::{Gauge, Sizes, Thread, apply};

@@ -1,4 +1,4 @@
-//! Checkpoints at the front, said by the assistant where the provider takes that (SPEC 2.11).
+//! Checkpoints at the front, said by the assistant where the provider takes that (RULES 11).
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn check(format: Format, role: Option<Role>, expected: &str) {
     let at = messages.iter().position(|one| one["role"] != "system").unwrap();
     let first = &messages[at];
     let text = first["content"].to_string();
-    // A client without tools gets no pointer to what left (SPEC 2.16).
+    // A client without tools gets no pointer to what left (RULES 16).
     assert!(text.contains("[Earlier conversation, shortened]\\n"), "{format} {text}");
     assert_eq!(first["role"], expected, "{format} {first}");
 

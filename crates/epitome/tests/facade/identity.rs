@@ -1,4 +1,4 @@
-//! Nothing of one conversation is visible in another (SPEC 2.13): whatever several clients do on one
+//! Nothing of one conversation is visible in another (RULES 13): whatever several clients do on one
 //! store, in whatever order, each of them is sent and shown what it would be if it were alone.
 //!
 //! `EPITOME_CONVERSATIONS=10000 cargo test -p epitome --test facade -- identity::` tries so many cases.

@@ -1,4 +1,4 @@
-//! What calls wrote to files leaves the prompt, in every format, once it is on disk (SPEC 7.2).
+//! What calls wrote to files leaves the prompt, in every format, once it is on disk (RULES 47).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! A policy in Rust that strips the tool traffic before a mark from a live conversation (SPEC 5):
-//! the next requests are sent alike, in this process and in another, and nothing is lost.
+//! A policy in Rust that strips the tool traffic before a mark from a live conversation (RULES 35
+//! to 41): the next requests are sent alike, in this process and in another, and nothing is lost.
 
 use std::sync::Arc;
 

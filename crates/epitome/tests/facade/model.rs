@@ -319,7 +319,7 @@ fn a_policy_asks_the_model_what_it_does_not_know() {
 }
 
 /// Markers in what the model sums up count as in its replies, and goals steer the next summary
-/// (SPEC 9).
+/// (RULES 57).
 #[test]
 fn what_a_summary_says_of_goals_is_taken_up() {
     let told = Arc::new(Mutex::new(Vec::new()));

@@ -1,5 +1,5 @@
 //! Tool calls and results leave in every provider's format, and what was said stays: the bytes are
-//! valid, no call is without its result, and no text changes (SPEC 2.4, 5.2; hazards 1 to 7).
+//! valid, no call is without its result, and no text changes (RULES 4, 36, 101 to 107).
 
 use epitome_kernel::types::hook::{Order, Orders, Place, Strip};
 use epitome_kernel::types::{Body, Budget, Entry, EntryId, Op, Plan, Role, Unit};
@@ -292,8 +292,8 @@ fn check(format: Format, messages: &str, expected: &str) {
     assert_eq!(validate(format, edited.as_bytes()), Ok(()));
 }
 
-/// SPEC 5.2: text stays, a message left without blocks is dropped with its thinking, thinking in a
-/// message whose text stays is kept untouched; SPEC 5.3: strings, parallel calls, images.
+/// RULES 36: text stays, a message left without blocks is dropped with its thinking, thinking in a
+/// message whose text stays is kept untouched; RULES 37: strings, parallel calls, images.
 #[test]
 fn blocks_leave_and_talk_stays() {
     check(
@@ -319,7 +319,7 @@ fn blocks_leave_and_talk_stays() {
 }
 
 /// What may not be touched stays whole: the latest reasoning, what a person typed last, a message
-/// that would end with reasoning (hazard 7).
+/// that would end with reasoning (RULES 107).
 #[test]
 fn what_may_not_be_touched_stays_whole() {
     let same = |format, messages: &str| check(format, messages, messages);
@@ -334,7 +334,7 @@ fn what_may_not_be_touched_stays_whole() {
 }
 
 /// Nothing but whole exchanges leave in two steps of one plan, and a history that goes on sends
-/// the same (SPEC 2.10).
+/// the same (RULES 10).
 #[test]
 fn the_ops_of_an_exchange_stand_together() {
     let format = Format::OpenAi;

@@ -1,4 +1,4 @@
-//! The worked figures of SPEC 3, asked of `ollm` through the kernel's chain.
+//! The worked figures of RULES 19 to 25, asked of `ollm` through the kernel's chain.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn budgets(common: Common) -> Budgets {
     ollm().ask().budgets(&BudgetsJob { common }).unwrap().unwrap()
 }
 
-/// SPEC 3.1.
+/// RULES 19.
 #[test]
 fn the_budget_shrinks_with_each_checkpoint() {
     let figures = [
@@ -49,7 +49,7 @@ fn the_budget_shrinks_with_each_checkpoint() {
     }
 }
 
-/// SPEC 3.4.
+/// RULES 22.
 #[test]
 fn checkpoints_age_with_compressions_4_and_7() {
     let aged = |compression: u32, level: u8, tokens: u64| {
@@ -78,7 +78,7 @@ fn checkpoints_age_with_compressions_4_and_7() {
     assert_eq!(aged(7, 2, 1800), Some((1, 800)));
 }
 
-/// SPEC 3.5.
+/// RULES 23.
 #[test]
 fn reliability_falls_with_each_compression() {
     let status = |model: &str, compressions| {
@@ -109,7 +109,7 @@ fn reliability_falls_with_each_compression() {
     }
 }
 
-/// SPEC 3.7.
+/// RULES 25.
 #[test]
 fn classes_follow_the_size() {
     let figures = [

@@ -1,4 +1,4 @@
-//! The profile `ollm`: figures of SPEC 3 that show in a conversation.
+//! The profile `ollm`: figures of RULES 19 to 25 that show in a conversation.
 //! Those of single decisions are tests of the policy itself.
 
 use epitome::types::{Event, Happened};
@@ -155,7 +155,7 @@ fn warnings(prompt: &Prompt) -> Vec<&str> {
     told.collect()
 }
 
-/// SPEC 3.3: the newest 15 messages of the user stay. 14 of them, 3,430 tokens of the model beside
+/// RULES 21: the newest 15 messages of the user stay. 14 of them, 3,430 tokens of the model beside
 /// them: where all that does not fit, what the model said becomes smaller, and nothing else leaves.
 #[test]
 fn what_the_user_said_last_outlasts_what_the_model_said() {
@@ -181,7 +181,7 @@ fn what_the_user_said_last_outlasts_what_the_model_said() {
     assert!(told.len() == 1 && told[0].contains("the limit is 8,075"), "{told:?}");
 }
 
-/// SPEC 3.5: 7 compressions are advised from 70B on, 3 below 13B.
+/// RULES 23: 7 compressions are advised from 70B on, 3 below 13B.
 #[test]
 fn the_advised_number_of_compressions_is_told_once() {
     let prompts = client(8192, 500).until(9, 500);

@@ -1,5 +1,5 @@
 //! `staged` with a model that writes the summaries: what it is asked, by the level of the summary
-//! and the conversation's mode (SPEC 4.2, 4.4), and what is made of its answers.
+//! and the conversation's mode (RULES 27, 29), and what is made of its answers.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn the_level_and_the_mode_word_the_question() {
     }
 }
 
-/// SPEC 3.7: a summary of class 4 has its sections; one without is written by the next summariser.
+/// RULES 25: a summary of class 4 has its sections; one without is written by the next summariser.
 #[test]
 fn a_large_window_wants_sections() {
     let whole = "## Decisions\nnone\n## State\nFound.\n## Files\nnone\n## Next steps\nnone";

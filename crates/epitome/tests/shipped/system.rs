@@ -1,5 +1,5 @@
 //! A conversation under `staged` that is given message by message: its system prompt is put
-//! together of parts (SPEC 4.8), and what its mode is about stands word for word (SPEC 4.4).
+//! together of parts (RULES 33), and what its mode is about stands word for word (RULES 29).
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn a_chat_has_a_system_prompt_of_parts() {
     assert_eq!(sent(&mut open()).0.bytes, prompt.bytes);
 }
 
-/// SPEC 3.7, 4.8: 200 tokens in class 1; a warning names the part beyond that.
+/// RULES 25, 33: 200 tokens in class 1; a warning names the part beyond that.
 #[test]
 fn a_part_beyond_the_budget_of_the_class_is_named() {
     for (size, words, is_named) in [(4096, 30, false), (4096, 190, true), (8192, 190, false)] {

@@ -1,6 +1,6 @@
 //! Ten compressions of one conversation, with a new process, another model, another mode and an
 //! undo in between: what the user said must count still stands in the last prompt, word for word
-//! (SPEC 2.3, 9).
+//! (RULES 3, 56).
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The profile `tiered`: what a person types in a conversation (SPEC 7.5).
+//! The profile `tiered`: what a person types in a conversation (RULES 50).
 
 use epitome::Window;
 use epitome::types::Happened;

@@ -1,5 +1,5 @@
-//! The profile `watermark` in whole conversations (SPEC 5). What single decisions come to are tests
-//! of the policy itself.
+//! The profile `watermark` in whole conversations (RULES 35 to 41). What single decisions come to
+//! are tests of the policy itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ fn compressed(prompt: &Prompt) -> bool {
     prompt.events.iter().any(|event| matches!(event.what, Happened::Compressed { .. }))
 }
 
-/// SPEC 5.7: 100 messages of 500 tokens, half of them tool traffic, the mark behind message 80.
+/// RULES 41: 100 messages of 500 tokens, half of them tool traffic, the mark behind message 80.
 fn hundred() -> Vec<Json> {
     let mut client = Client::new("", 200_000);
     for round in 0..25 {
@@ -175,7 +175,7 @@ fn the_mark_saves_40_percent_and_all_the_talk_is_kept() {
     check(&send(&mut client.session, &messages));
 }
 
-/// SPEC 5.2, 5.3, and 11 for what a message is made of.
+/// RULES 36, 37, and the rules of providers for what a message is made of.
 #[test]
 fn blocks_leave_and_text_stays_with_all_that_belongs_to_it() {
     let mut client = Client::new("", 200_000);
@@ -226,7 +226,7 @@ fn blocks_leave_and_text_stays_with_all_that_belongs_to_it() {
     assert_eq!(moved(&prompt.events), [("e7".to_owned(), "deactivate_augments".to_owned(), 8)]);
 }
 
-/// SPEC 5.1, 5.4: forward only, across restarts; between marks the prompt grows at its end alone.
+/// RULES 35, 38: forward only, across restarts; between marks the prompt grows at its end alone.
 #[test]
 fn the_watermark_moves_forward_and_survives_a_restart() {
     let mut client = Client::new("", 200_000);
@@ -256,7 +256,7 @@ fn the_watermark_moves_forward_and_survives_a_restart() {
     assert_eq!(client.send().bytes, prompt.bytes);
 }
 
-/// SPEC 5.1, 5.2: "Watermark not in this conversation: say so".
+/// RULES 35, 36: "Watermark not in this conversation: say so".
 #[test]
 fn a_watermark_that_is_taken_back_is_told_of() {
     let mut client = Client::new("", 200_000);
@@ -310,7 +310,7 @@ fn what_is_taken_back_comes_back_and_stays() {
     assert_eq!((calls(&prompt), talk(&sent(&prompt))), (vec![], talk(&client.messages)));
 }
 
-/// SPEC 5.1: "the tool also sets a pending flag that the next request resolves and clears".
+/// RULES 35: "the tool also sets a pending flag that the next request resolves and clears".
 #[test]
 fn what_was_asked_for_is_looked_at_once() {
     let mut client = Client::new("", 200_000);
@@ -335,7 +335,7 @@ fn what_was_asked_for_is_looked_at_once() {
     assert!(!compressed(&client.send()));
 }
 
-/// SPEC 5.5: automatic marks and task boundaries.
+/// RULES 39: automatic marks and task boundaries.
 #[test]
 fn marks_set_themselves_where_that_is_asked_for() {
     let check = |options: &str, expected: &[&str]| {
@@ -382,7 +382,7 @@ fn above_the_bound_a_checkpoint_stands_for_the_oldest() {
     assert!(!client.send().events.iter().any(errors));
 }
 
-/// A history that grows into what was said before is sent as that was (HOUSE 3.4).
+/// A history that grows into what was said before is sent as that was (RULES 62).
 #[test]
 fn a_history_that_comes_to_a_mark_again_is_sent_as_it_was() {
     let mut client = Client::new("", 200_000);

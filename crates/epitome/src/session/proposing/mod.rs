@@ -254,7 +254,7 @@ fn in_tokens(most: u64) -> Budget {
 }
 
 /// What a compression is besides: by the class of its window, by whoever wanted it, by its reach
-/// (SPEC 10).
+/// (RULES 59).
 fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
     let id = || epoch.id.short();
     let classed = || Classed { epoch: id(), strategy: brief.budgets.strategy.clone() };

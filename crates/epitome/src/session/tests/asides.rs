@@ -135,8 +135,8 @@ fn archives(job: &Job<'_>) -> Option<Answer> {
     }
 }
 
-/// SPEC 7.3: the whole conversation is archived before it is summarised; SPEC 6.3: a block of the
-/// log for each action; SPEC 7.4: what a fresh session starts from.
+/// RULES 48: the whole conversation is archived before it is summarised; RULES 44: a block of the
+/// log for each action; RULES 49: what a fresh session starts from.
 #[test]
 fn a_plan_and_its_events_write_files() {
     let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
@@ -165,7 +165,7 @@ fn a_plan_and_its_events_write_files() {
     assert_eq!(left, BTreeMap::from([("LOG.md".into(), "<!-- session b -->\nanother\n".into())]));
 }
 
-/// SPEC 7.1: what cannot be written is told, and the conversation goes on.
+/// RULES 46: what cannot be written is told, and the conversation goes on.
 #[test]
 fn without_a_folder_it_is_told_once() {
     let journal = Arc::new(Memory::new());
@@ -189,7 +189,7 @@ fn without_a_folder_it_is_told_once() {
     assert_eq!(told, [none("archive/a_b_full.md"), none("LOG.md")]);
 }
 
-/// SPEC 4.1: each stage is told of when it is done, in order, and nothing where none was.
+/// RULES 26: each stage is told of when it is done, in order, and nothing where none was.
 #[test]
 fn a_compression_comes_through_its_stages() {
     let journal = Arc::new(Memory::new());
@@ -214,7 +214,7 @@ fn a_compression_comes_through_its_stages() {
     assert_eq!(found.last(), Some(&(Stage::Validation, 1.0)));
 }
 
-/// Offloads what is long, as SPEC 7.1 words it.
+/// Offloads what is long, as RULES 46 words it.
 fn offloads(job: &Job<'_>) -> Option<Answer> {
     let Job::Arrive(job) = job else { return None };
     let with = format!(
@@ -254,7 +254,7 @@ fn an_offloaded_result_stands_in_the_file_that_its_text_names() {
     assert!(!sent.contains("{file}") && sent.contains("epitome recall"), "{sent}");
 }
 
-/// SPEC 7.2: only what is on disk as it was written counts as persisted.
+/// RULES 47: only what is on disk as it was written counts as persisted.
 #[test]
 fn inputs_are_persisted_while_they_are_on_disk() {
     let folder = tempfile::tempdir().unwrap();
@@ -294,7 +294,7 @@ fn inputs_are_persisted_while_they_are_on_disk() {
     assert_eq!(*seen.lock().unwrap(), [true, false, false, true]);
 }
 
-/// SPEC 7.2, 7.5: what was truncated is told once, and counted with all else in what a status is
+/// RULES 47, 50: what was truncated is told once, and counted with all else in what a status is
 /// asked of.
 #[test]
 fn what_was_done_is_counted_for_a_report() {

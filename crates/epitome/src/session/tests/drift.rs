@@ -1,4 +1,4 @@
-//! Agents that forget what they are there for, and what is brought back to them (SPEC 7.6 to 7.8).
+//! Agents that forget what they are there for, and what is brought back to them (RULES 51 to 53).
 
 use epitome_kernel::{Answer, Job};
 use epitome_types::By;
@@ -52,7 +52,7 @@ fn recalled(prompt: &Prompt) -> Vec<(Vec<String>, u64)> {
     found.collect()
 }
 
-/// SPEC 7.6: drift is a warning with trigger, intent and action, and the original context comes
+/// RULES 51: drift is a warning with trigger, intent and action, and the original context comes
 /// back: in the next state of the work, once, restart or not.
 #[test]
 fn an_agent_that_drifts_gets_the_context_back() {
@@ -119,7 +119,7 @@ fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
     assert!(now(with(&journal, None, |_| None).prompt()).unwrap().bytes == third.bytes);
 }
 
-/// SPEC 7.8, HARD: "act at once".
+/// RULES 53, HARD: "act at once".
 #[test]
 fn a_hard_stop_compresses_the_next_request() {
     let journal = Arc::new(Memory::new());

@@ -64,7 +64,7 @@ fn without(taken: usize, history: &[u8], journal: &Memory) -> Epoch {
     epoch
 }
 
-/// Hazard 6: no conversation ends for a plan that its provider would refuse.
+/// RULES 106: no conversation ends for a plan that its provider would refuse.
 #[test]
 fn a_compression_that_breaks_a_rule_is_not_applied() {
     let journal = Arc::new(Memory::new());
@@ -73,7 +73,7 @@ fn a_compression_that_breaks_a_rule_is_not_applied() {
     let prompt = now(live.send(&request(3))).unwrap();
     assert_eq!(prompt.bytes, request(3));
     let [(cause, remedy)] = &refused(&prompt)[..] else { panic!("{:?}", prompt.events) };
-    assert!(cause.contains("hazard 6: messages[0]"), "{cause}");
+    assert!(cause.contains(": messages[0]: "), "{cause}");
     assert_eq!(remedy, "the conversation goes on as it was");
     assert!(!has_epoch(&prompt));
     let next = now(live.send(&request(4))).unwrap();

@@ -1,5 +1,5 @@
 //! Laws of system prompts that are put together: they hold for an epoch, say what the host says,
-//! and are no part of the history (SPEC 4.8, 2.10).
+//! and are no part of the history (RULES 33, 10).
 
 use epitome_kernel::{Opinion, Policy, Rest};
 use epitome_types::hook::{Budgets, BudgetsJob, Render, RenderJob, Section, Wording};
