@@ -131,13 +131,14 @@ impl<'h> Proof<'h> {
 /// `call_x9Kd…`, a UUID). What clients and small models number or name by themselves (`call_1`,
 /// `functions.read:0`, `tool_20260102`) is the same in every conversation.
 pub fn is_drawn(id: &str) -> bool {
-    id.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|run| {
+    let runs = id.as_bytes().split(|letter| !letter.is_ascii_alphanumeric());
+    runs.filter(|run| run.len() >= DRAWN).any(|run| {
         let kind = |letter: u8| (letter.is_ascii_digit(), letter.is_ascii_uppercase());
-        let kinds: Vec<_> = run.bytes().map(kind).collect();
-        let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let numbers = kinds.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        let kinds = || run.windows(2).map(|pair| (kind(pair[0]), kind(pair[1])));
+        let changes = kinds().filter(|(one, next)| one != next).count();
+        let numbers = kinds().filter(|(one, next)| one.0 != next.0).count();
         // Words are written with capitals inside, and numbers stand behind them.
-        run.len() >= DRAWN && numbers >= 2 && changes >= 3
+        numbers >= 2 && changes >= 3
     })
 }
 
