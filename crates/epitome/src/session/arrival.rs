@@ -3,9 +3,11 @@
 //! Invariant: each result is asked about once, and a text that names a file is taken only where the
 //! file can be there. Called by the turn.
 
+use std::collections::BTreeSet;
+
 use epitome_plan::{Arrival, arrive, arriving, fill_in};
 use epitome_types::hook::ArriveJob;
-use epitome_types::{ContentId, Part};
+use epitome_types::{ContentId, Part, PartId};
 
 use super::Session;
 use super::ground::Ground;
@@ -27,9 +29,11 @@ impl Session {
         // What was made smaller already is never made smaller again.
         let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
         let mut arriving = arriving(thread, new, tokens);
-        arriving.retain(|(part, _)| !state.arrived(*first).any(|(it, _)| tail.own(it) == *part));
-        let erased: Vec<_> = state.erased(*first).collect();
-        arriving.retain(|(part, _)| !erased.contains(&part.entry.index()));
+        let arrived: BTreeSet<_> = state.arrived(*first).map(|(it, _)| tail.own(it)).collect();
+        let erased: BTreeSet<_> = state.erased(*first).collect();
+        let is_new =
+            |part: &PartId| !arrived.contains(part) && !erased.contains(&part.entry.index());
+        arriving.retain(|(part, _)| is_new(part));
         if arriving.is_empty() {
             return Arrival::default();
         }
