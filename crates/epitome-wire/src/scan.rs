@@ -37,7 +37,7 @@ pub struct Scan {
     pub stream: Option<bool>,
     /// Whether the history, or part of it, is kept by the provider.
     pub continued: bool,
-    /// Whether the request itself asks for a cache of an hour, beside its messages and blocks.
+    /// Whether the request itself or one of its messages asks for a cache of an hour.
     hour: bool,
 }
 
@@ -62,8 +62,7 @@ impl Scan {
 
     /// Whether a cache of an hour is asked for anywhere, which costs more to write (RULES 114).
     pub fn keeps_an_hour(&self) -> bool {
-        let lead = self.system.iter().chain(&self.tools);
-        self.hour || lead.chain(&self.messages).any(|span| span.hour)
+        self.hour || self.system.iter().chain(&self.tools).any(|span| span.hour)
     }
 
     /// A message of the scanned body, as it came; empty for a place that it does not have.
@@ -162,6 +161,7 @@ pub fn scan_after(bytes: &[u8], format: Format, before: &Scan) -> Result<Scan, W
     }
     if found {
         cursor.end()?;
+        scan.hour |= scan.messages.iter().any(|span| span.hour);
         return Ok(scan);
     }
     Err(json::parse(text)?.unexpected(match format {
