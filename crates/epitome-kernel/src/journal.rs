@@ -6,6 +6,7 @@
 //! everywhere; nothing crosses it (RULES 66).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use epitome_types::{
     Acted, Chain, ContentId, EntryKey, Epoch, Mark, MeterReading, Recorded, Rewrite, Role, Usage,
@@ -72,7 +73,7 @@ pub struct Beginning {
 }
 
 /// What to look for to find the conversation of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Clue<'a> {
     /// The histories that the request holds, shortest first.
     pub chains: &'a [Chain],
@@ -82,8 +83,17 @@ pub struct Clue<'a> {
     pub label: Option<&'a str>,
     /// How many messages a session of another client must have in common with it.
     pub least: usize,
-    /// What each of its messages that is an answer may be known by.
-    pub answers: &'a [Option<AnswerClue>],
+    /// What the message in a place may be known by, where it is an answer. Few are asked for.
+    pub answers: &'a (dyn Fn(usize) -> Option<AnswerClue> + Sync),
+}
+
+impl fmt::Debug for Clue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chains, format, label, least, .. } = self;
+        let mut clue = f.debug_struct("Clue");
+        clue.field("chains", chains).field("format", format).field("label", label);
+        clue.field("least", least).finish_non_exhaustive()
+    }
 }
 
 /// What a recorded answer may be known by when a client sends it back.

@@ -53,7 +53,7 @@ impl Shelf {
     fn holder(&self, id: SessionId, shared: usize, clue: &Clue<'_>) -> Option<Holder> {
         let session = self.sessions.get(&id)?;
         let last = shared.checked_sub(1).map_or_else(Chain::default, |last| clue.chains[last]);
-        let next = clue.chains.get(shared).zip(clue.answers.get(shared));
+        let next = clue.chains.get(shared).map(|chain| (chain, (clue.answers)(shared)));
         let answered = next.map(|(chain, next)| self.was_answered(id, last, *chain, next.as_ref()));
         let (answered, has_drawn) = answered.unwrap_or_default();
         Some(Holder {

@@ -112,7 +112,8 @@ fn holder(
             Ok((row.get(0)?, row.get(1)?, Chain(row.get(2)?), row.get::<_, u32>(3)?))
         })?;
     let (mut answered, mut has_drawn) = (false, false);
-    if let Some((chain, next)) = clue.chains.get(shared).zip(clue.answers.get(shared)) {
+    if let Some(chain) = clue.chains.get(shared) {
+        let next = (clue.answers)(shared);
         let mut statement = connection.prepare_cached(
             "SELECT chain = ?4, bytes FROM answer WHERE scope = ?1 AND after = ?2 AND session = ?3
              AND (chain = ?4 OR text = ?5)",

@@ -44,9 +44,14 @@ fn of_many_that_open_alike_the_newest_are_looked_at() {
         for at in 0..70 {
             say(store, &format!("s{at}"), &[], &["hello"]);
         }
-        let (chains, answers) = (chains(&["hello", "hi"]), [None, None]);
-        let clue =
-            Clue { chains: &chains, format: "anthropic", label: None, least: 1, answers: &answers };
+        let chains = chains(&["hello", "hi"]);
+        let clue = Clue {
+            chains: &chains,
+            format: "anthropic",
+            label: None,
+            least: 1,
+            answers: &|_| None,
+        };
         let holders = store.holders(SCOPE, &clue).unwrap();
         assert!(holders.iter().any(|holder| holder.session == "s69"), "{holders:?}");
     });

@@ -282,8 +282,8 @@ fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
     for history in &told.histories {
         for label in [None, Some("one")] {
             let chains = chains(history);
-            let (answers, least) = (&vec![None; chains.len()][..], 1);
-            let clue = Clue { chains: &chains, format: "anthropic", label, least, answers };
+            let (format, answers) = ("anthropic", &|_| None);
+            let clue = Clue { chains: &chains, format, label, least: 1, answers };
             told_all.push(format!("{:?}", store.holders(SCOPE, &clue)));
         }
     }

@@ -118,7 +118,7 @@ impl Keeper {
         name: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let said = document.entries();
-        let answers: Vec<_> = said.iter().map(answer).collect();
+        let answers = |place: usize| said.get(place).and_then(answer);
         let clue = Clue {
             chains,
             format: document.format().name(),

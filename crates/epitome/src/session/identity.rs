@@ -126,7 +126,7 @@ impl Session {
         chains: &[Chain],
     ) -> Result<Vec<Holder>, Error> {
         let said = source.document()?.entries();
-        let answers: Vec<_> = said.iter().map(answer).collect();
+        let answers = |place: usize| said.get(place).and_then(answer);
         let first = said.iter().position(|entry| entry.role == Role::Assistant);
         let clue = Clue {
             chains,
