@@ -12,10 +12,20 @@ use super::ASIDE;
 use crate::figure::percent;
 use crate::text::{clipped, grouped, on_one_line};
 
-/// An event in a sentence, and its colour.
-pub(super) fn of(event: &Event) -> (AnsiColor, String) {
+/// A sentence, and the colour it is shown in.
+pub(super) type Sentence = (AnsiColor, String);
+
+/// An event in a sentence.
+pub(super) fn of(event: &Event) -> Sentence {
+    let groups = [compression, checkpoint, tool, record, prompt, policy];
+    let sentence = groups.into_iter().find_map(|group| group(event));
+    sentence.unwrap_or((AnsiColor::White, "something else happened; `--json` has it".to_owned()))
+}
+
+/// What a compression came to.
+fn compression(event: &Event) -> Option<Sentence> {
     let [before, after] = event.tokens;
-    match &event.what {
+    let sentence = match &event.what {
         Happened::Compressed { number, cause: why, must_keep, .. } => {
             let (why, kept) = (cause(*why), percent(after, before));
             let sizes = format!("{} → {} tokens, {kept} kept", grouped(before), grouped(after));
@@ -38,83 +48,17 @@ pub(super) fn of(event: &Event) -> (AnsiColor, String) {
             let cause = on_one_line(cause);
             (AnsiColor::Red, format!("compression failed ({}): {cause}; {remedy}", stage.word()))
         }
-        Happened::SnapshotCreated { id, .. } | Happened::AutoSnapshotCreated { id, .. } => {
-            (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
-        }
-        Happened::SnapshotError { cause } => {
-            (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
-        }
-        Happened::PluginError { plugin, cause, remedy } => {
-            (AnsiColor::Red, format!("plugin `{plugin}`: {}; {remedy}", on_one_line(cause)))
-        }
-        Happened::WorkspaceError { cause, remedy } => {
-            (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
-        }
-        Happened::StoreLost { cause, remedy } => {
-            let meanwhile = "compressing from memory, nothing of this is kept over a restart";
-            (AnsiColor::Red, on_one_line(&format!("{cause}; {meanwhile}: {remedy}")))
-        }
-        Happened::StoreBack => {
-            let text = "the store can be written again: conversations that begin are recorded";
-            (AnsiColor::Green, text.to_owned())
-        }
-        Happened::ContextWarning { percent } => {
-            (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
-        }
-        Happened::ToolResultOffloaded { entry, tool, .. } => {
-            (AnsiColor::Cyan, arrived("offloaded", entry, tool, event.tokens))
-        }
-        Happened::ToolResultDigested { entry, tool, .. } => {
-            (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
-        }
-        Happened::ToolInputTruncated { entry, tool, saved } => {
-            let saved = grouped(*saved);
-            (AnsiColor::Cyan, format!("input of {tool} in {entry} truncated: {saved} tokens saved"))
-        }
-        Happened::DriftDetected { policy, drift, .. } => {
-            let Drift { trigger, intent, action } = drift;
-            let drift = on_one_line(&format!("{trigger}: {action}; it is there for {intent}"));
-            (AnsiColor::Yellow, format!("{policy}: {drift}"))
-        }
-        Happened::Recalled { query, sources, tokens } => {
-            let (from, tokens) = (sources.join(", "), grouped(*tokens));
-            (AnsiColor::Cyan, on_one_line(&format!("recalled {tokens} tokens of {from}: {query}")))
-        }
-        Happened::Handover { file, text } => {
-            let from = file.as_deref().map_or_else(|| on_one_line(text), str::to_owned);
-            (AnsiColor::Yellow, format!("better go on in a fresh session, from: {from}"))
-        }
-        Happened::WatermarkMoved { entry, tool, blocks, saved } => {
-            let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
-            let moved = format!("watermark at {entry} of {tool}");
-            (AnsiColor::Green, format!("{moved}: {blocks} blocks left, {saved} tokens saved"))
-        }
-        Happened::Branched { at } => {
-            (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
-        }
-        Happened::EpochChanged { epoch: Some(epoch) } => {
-            (AnsiColor::Magenta, format!("compression {} in force again", clipped(epoch, 12)))
-        }
-        Happened::EpochChanged { epoch: None } => {
-            (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
-        }
         Happened::RolloverComplete { .. } => {
             (AnsiColor::Green, "started over: one checkpoint stands for all of it".to_owned())
         }
-        Happened::StreamOverflowEmergency { total, limit, .. } => {
-            let [total, limit] = [grouped(*total), grouped(*limit)];
-            (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
-        }
-        Happened::PromptCut { sent, evaluated, remedy } => {
-            let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
-            let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
-            (AnsiColor::Red, on_one_line(&read))
-        }
-        Happened::LowReliability { score, advice, .. } => {
-            let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
-            let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
-            (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
-        }
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+/// What became of a checkpoint.
+fn checkpoint(event: &Event) -> Option<Sentence> {
+    let sentence = match &event.what {
         Happened::SummaryWrittenInBackground { checkpoint, model, size: [size, without] } => {
             let (id, [size, without]) = (clipped(checkpoint, 12), [*size, *without].map(grouped));
             (AnsiColor::Green, format!("{model} summed {id} up: {size} tokens, not {without}"))
@@ -132,6 +76,113 @@ pub(super) fn of(event: &Event) -> (AnsiColor, String) {
             let (id, count) = (clipped(checkpoint, 12), merged.len());
             let saved = grouped(*saved);
             (AnsiColor::Green, format!("checkpoint {id} stands for {count} others: {saved} saved"))
+        }
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+/// What became of what a tool said or was given.
+fn tool(event: &Event) -> Option<Sentence> {
+    let sentence = match &event.what {
+        Happened::ToolResultOffloaded { entry, tool, .. } => {
+            (AnsiColor::Cyan, arrived("offloaded", entry, tool, event.tokens))
+        }
+        Happened::ToolResultDigested { entry, tool, .. } => {
+            (AnsiColor::Cyan, arrived("digested", entry, tool, event.tokens))
+        }
+        Happened::ToolInputTruncated { entry, tool, saved } => {
+            let saved = grouped(*saved);
+            (AnsiColor::Cyan, format!("input of {tool} in {entry} truncated: {saved} tokens saved"))
+        }
+        Happened::WatermarkMoved { entry, tool, blocks, saved } => {
+            let (blocks, saved) = (grouped(u64::from(*blocks)), grouped(*saved));
+            let moved = format!("watermark at {entry} of {tool}");
+            (AnsiColor::Green, format!("{moved}: {blocks} blocks left, {saved} tokens saved"))
+        }
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+/// What is kept of a session, and which of its histories is in force.
+fn record(event: &Event) -> Option<Sentence> {
+    let sentence = match &event.what {
+        Happened::SnapshotCreated { id, .. } | Happened::AutoSnapshotCreated { id, .. } => {
+            (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
+        }
+        Happened::SnapshotError { cause } => {
+            (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
+        }
+        Happened::WorkspaceError { cause, remedy } => {
+            (AnsiColor::Yellow, format!("{}; {remedy}", on_one_line(cause)))
+        }
+        Happened::StoreLost { cause, remedy } => {
+            let meanwhile = "compressing from memory, nothing of this is kept over a restart";
+            (AnsiColor::Red, on_one_line(&format!("{cause}; {meanwhile}: {remedy}")))
+        }
+        Happened::StoreBack => {
+            let text = "the store can be written again: conversations that begin are recorded";
+            (AnsiColor::Green, text.to_owned())
+        }
+        Happened::Branched { at } => {
+            (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
+        }
+        Happened::EpochChanged { epoch: Some(epoch) } => {
+            (AnsiColor::Magenta, format!("compression {} in force again", clipped(epoch, 12)))
+        }
+        Happened::EpochChanged { epoch: None } => {
+            (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
+        }
+        Happened::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+/// How it stands with a prompt and its answer.
+fn prompt(event: &Event) -> Option<Sentence> {
+    let sentence = match &event.what {
+        Happened::ContextWarning { percent } => {
+            (AnsiColor::Yellow, format!("{percent} % of the limit in use"))
+        }
+        Happened::Recalled { query, sources, tokens } => {
+            let (from, tokens) = (sources.join(", "), grouped(*tokens));
+            (AnsiColor::Cyan, on_one_line(&format!("recalled {tokens} tokens of {from}: {query}")))
+        }
+        Happened::Handover { file, text } => {
+            let from = file.as_deref().map_or_else(|| on_one_line(text), str::to_owned);
+            (AnsiColor::Yellow, format!("better go on in a fresh session, from: {from}"))
+        }
+        Happened::StreamOverflowEmergency { total, limit, .. } => {
+            let [total, limit] = [grouped(*total), grouped(*limit)];
+            (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
+        }
+        Happened::PromptCut { sent, evaluated, remedy } => {
+            let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
+            let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
+            (AnsiColor::Red, on_one_line(&read))
+        }
+        Happened::LowReliability { score, advice, .. } => {
+            let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
+            let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));
+            (AnsiColor::Yellow, format!("hardly to be relied on{score}{}", on_one_line(&advice)))
+        }
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+/// What policies and plugins did.
+fn policy(event: &Event) -> Option<Sentence> {
+    let sentence = match &event.what {
+        Happened::PluginError { plugin, cause, remedy } => {
+            (AnsiColor::Red, format!("plugin `{plugin}`: {}; {remedy}", on_one_line(cause)))
+        }
+        Happened::DriftDetected { policy, drift, .. } => {
+            let Drift { trigger, intent, action } = drift;
+            let drift = on_one_line(&format!("{trigger}: {action}; it is there for {intent}"));
+            (AnsiColor::Yellow, format!("{policy}: {drift}"))
         }
         Happened::PolicyReloaded { policy, generation } => {
             (AnsiColor::Magenta, format!("{policy} changed: generation {generation} is in force"))
@@ -152,9 +203,9 @@ pub(super) fn of(event: &Event) -> (AnsiColor, String) {
         Happened::Pinned { entry, policy } => {
             (AnsiColor::Cyan, format!("{entry} pinned by {policy}"))
         }
-        Happened::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
-        _ => (AnsiColor::White, "something else happened; `--json` has it".to_owned()),
-    }
+        _ => return None,
+    };
+    Some(sentence)
 }
 
 fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> String {
@@ -163,7 +214,7 @@ fn arrived(how: &str, entry: &str, tool: &str, [before, after]: [u64; 2]) -> Str
 }
 
 /// Who wrote the summaries of a compression, where a model did or was to.
-pub(super) fn writer(event: &Event, all: &[Event]) -> Option<(AnsiColor, String)> {
+pub(super) fn writer(event: &Event, all: &[Event]) -> Option<Sentence> {
     let Happened::Compressed { ops, .. } = &event.what else { return None };
     let models: BTreeSet<_> = ops.iter().filter_map(|op| op.model.as_deref()).collect();
     let gave_up = |event: &Event| {

@@ -58,119 +58,158 @@ impl Jobs {
 
     /// Does something with the job of a hook.
     pub(super) fn with(&self, hook: &str, act: impl FnOnce(&Job<'_>)) {
-        let (common, budgets) = (self.common.clone(), self.budgets.clone());
-        let (checkpoints, text) = (checkpoints(), TEXT);
-        let entry = Arriving {
-            id: Place(ENTRIES),
-            role: "tool".to_owned(),
-            speaker: "tool".to_owned(),
-            tool: Some("read_file".to_owned()),
-            args: Some(r#"{"path":"src/lib.rs"}"#.to_owned()),
-            tokens: 3_000,
-            lines: 200,
-            error: false,
-        };
         match hook {
-            "budgets" => act(&Job::Budgets(&BudgetsJob { common })),
-            "arrive" => {
-                let (original, file) = ("1a2b3c4d".to_owned(), None);
-                act(&Job::Arrive(&ArriveJob { common, entry, original, file, text }));
-            }
-            "observe" => {
-                let intent = Some("Go on.".to_owned());
-                let (actions, typed) = (Vec::new(), intent.clone());
-                let since_epoch = 12;
-                let job = ObserveJob { common, entry, actions, intent, typed, since_epoch, text };
-                act(&Job::Observe(&job));
-            }
-            "goals" => {
-                let (speaker, text) = ("model".to_owned(), TEXT.to_owned());
-                let goals = Goals::default();
-                act(&Job::Goals(&GoalsJob { common, speaker, text, goals }));
-            }
-            "trigger" => {
-                let (cause, cache) = (Occasion::Turn, Cache { warm: true, ..Cache::default() });
-                act(&Job::Trigger(&TriggerJob {
-                    common,
-                    cause,
-                    replied: true,
-                    floor: 1_500,
-                    budgets,
-                    cache,
-                    stalled: None,
-                    answered: vec!["read_file".to_owned()],
-                    asked: None,
-                    waiting: false,
-                    mark: None,
-                }));
-            }
-            "plan" => act(&Job::Plan(&PlanJob {
-                common,
-                entries: columns(),
-                checkpoints,
-                target: LIMIT / 2,
-                most: LIMIT,
-                floor: 1_500,
-                budgets,
-                cause: Cause::Soft,
-                mark: None,
-                mark_lost: false,
-                texts: &Same,
-            })),
-            "age" => act(&Job::Age(&AgeJob { common, checkpoints, budgets })),
-            "prompt" => {
-                let must_keep = vec![TEXT.to_owned()];
-                let (op, max_tokens) = (Purpose::Summarize, 800);
-                let goals = Goals::default();
-                act(&Job::Prompt(&PromptJob {
-                    common,
-                    op,
-                    level: Some(3),
-                    covered: covered(),
-                    must_keep,
-                    goals,
-                    max_tokens,
-                    texts: &Same,
-                }));
-            }
-            "verify" => {
-                let must_keep =
-                    vec![Fact { text: TEXT.to_owned(), found: true, ..Fact::default() }];
-                let candidate = TEXT.to_owned();
-                act(&Job::Verify(&VerifyJob {
-                    common,
-                    op: Purpose::Summarize,
-                    level: Some(3),
-                    covered: covered(),
-                    candidate,
-                    must_keep,
-                    tokens: 20,
-                    max_tokens: 40,
-                    texts: &Same,
-                }));
-            }
-            "render" => {
-                let part = Wording::Checkpoint;
-                act(&Job::Render(&RenderJob {
-                    common,
-                    part,
-                    system: None,
-                    stored: true,
-                    files: false,
-                }));
-            }
-            "status" => {
-                let (report, history, done) = (false, Vec::new(), Default::default());
-                let job = StatusJob { common, used: 0.8, budgets, report, history, done };
-                act(&Job::Status(&job));
-            }
-            _ => {
-                let what = Happened::ContextWarning { percent: 80 };
-                let (session, at) = (common.session.clone(), common.now.clone());
-                let event = Event { session, at, tokens: [LIMIT, LIMIT], what };
-                act(&Job::Event(&EventJob { common, event }));
-            }
+            "budgets" => act(&Job::Budgets(&BudgetsJob { common: self.common.clone() })),
+            "arrive" => act(&Job::Arrive(&self.arrive())),
+            "observe" => act(&Job::Observe(&self.observe())),
+            "goals" => act(&Job::Goals(&self.goals())),
+            "trigger" => act(&Job::Trigger(&self.trigger())),
+            "plan" => act(&Job::Plan(&self.plan())),
+            "age" => act(&Job::Age(&self.age())),
+            "prompt" => act(&Job::Prompt(&self.prompt())),
+            "verify" => act(&Job::Verify(&self.verify())),
+            "render" => act(&Job::Render(&self.render())),
+            "status" => act(&Job::Status(&self.status())),
+            _ => act(&Job::Event(&self.event())),
         }
+    }
+
+    fn arrive(&self) -> ArriveJob<'static> {
+        ArriveJob {
+            common: self.common.clone(),
+            entry: arriving(),
+            original: "1a2b3c4d".to_owned(),
+            file: None,
+            text: TEXT,
+        }
+    }
+
+    fn observe(&self) -> ObserveJob<'static> {
+        let intent = Some("Go on.".to_owned());
+        ObserveJob {
+            common: self.common.clone(),
+            entry: arriving(),
+            actions: Vec::new(),
+            typed: intent.clone(),
+            intent,
+            since_epoch: 12,
+            text: TEXT,
+        }
+    }
+
+    fn goals(&self) -> GoalsJob {
+        GoalsJob {
+            common: self.common.clone(),
+            speaker: "model".to_owned(),
+            text: TEXT.to_owned(),
+            goals: Goals::default(),
+        }
+    }
+
+    fn trigger(&self) -> TriggerJob {
+        TriggerJob {
+            common: self.common.clone(),
+            cause: Occasion::Turn,
+            replied: true,
+            floor: 1_500,
+            budgets: self.budgets.clone(),
+            cache: Cache { warm: true, ..Cache::default() },
+            stalled: None,
+            answered: vec!["read_file".to_owned()],
+            asked: None,
+            waiting: false,
+            mark: None,
+        }
+    }
+
+    fn plan(&self) -> PlanJob<'static> {
+        PlanJob {
+            common: self.common.clone(),
+            entries: columns(),
+            checkpoints: checkpoints(),
+            target: LIMIT / 2,
+            most: LIMIT,
+            floor: 1_500,
+            budgets: self.budgets.clone(),
+            cause: Cause::Soft,
+            mark: None,
+            mark_lost: false,
+            texts: &Same,
+        }
+    }
+
+    fn age(&self) -> AgeJob {
+        let (common, budgets) = (self.common.clone(), self.budgets.clone());
+        AgeJob { common, checkpoints: checkpoints(), budgets }
+    }
+
+    fn prompt(&self) -> PromptJob<'static> {
+        PromptJob {
+            common: self.common.clone(),
+            op: Purpose::Summarize,
+            level: Some(3),
+            covered: covered(),
+            must_keep: vec![TEXT.to_owned()],
+            goals: Goals::default(),
+            max_tokens: 800,
+            texts: &Same,
+        }
+    }
+
+    fn verify(&self) -> VerifyJob<'static> {
+        VerifyJob {
+            common: self.common.clone(),
+            op: Purpose::Summarize,
+            level: Some(3),
+            covered: covered(),
+            candidate: TEXT.to_owned(),
+            must_keep: vec![Fact { text: TEXT.to_owned(), found: true, ..Fact::default() }],
+            tokens: 20,
+            max_tokens: 40,
+            texts: &Same,
+        }
+    }
+
+    fn render(&self) -> RenderJob {
+        RenderJob {
+            common: self.common.clone(),
+            part: Wording::Checkpoint,
+            system: None,
+            stored: true,
+            files: false,
+        }
+    }
+
+    fn status(&self) -> StatusJob {
+        StatusJob {
+            common: self.common.clone(),
+            used: 0.8,
+            budgets: self.budgets.clone(),
+            report: false,
+            history: Vec::new(),
+            done: Default::default(),
+        }
+    }
+
+    fn event(&self) -> EventJob {
+        let common = self.common.clone();
+        let what = Happened::ContextWarning { percent: 80 };
+        let (session, at) = (common.session.clone(), common.now.clone());
+        EventJob { common, event: Event { session, at, tokens: [LIMIT, LIMIT], what } }
+    }
+}
+
+/// A result of a tool as it comes in.
+fn arriving() -> Arriving {
+    Arriving {
+        id: Place(ENTRIES),
+        role: "tool".to_owned(),
+        speaker: "tool".to_owned(),
+        tool: Some("read_file".to_owned()),
+        args: Some(r#"{"path":"src/lib.rs"}"#.to_owned()),
+        tokens: 3_000,
+        lines: 200,
+        error: false,
     }
 }
 
