@@ -55,7 +55,7 @@ pub(crate) fn apart(named: &[Named<'_>]) -> Result<(), Fault> {
             if may_be_one(*part, *other) {
                 continue;
             }
-            if reaches((*part, place), elsewhere) || reaches((*other, elsewhere), place) {
+            if reaches(*part, place, elsewhere) || reaches(*other, elsewhere, place) {
                 let path = path.display();
                 return Err(Fault::usage(format!(
                     "{first} and {second} both lead to {path}, and one would destroy the other; \
@@ -75,7 +75,7 @@ fn may_be_one(one: Part, other: Part) -> bool {
 }
 
 /// Whether what is written there takes the place of a file.
-fn reaches((part, place): (Part, &Path), file: &Path) -> bool {
+fn reaches(part: Part, place: &Path, file: &Path) -> bool {
     let beside = |ending: &str| {
         let mut name = place.as_os_str().to_owned();
         name.push(ending);

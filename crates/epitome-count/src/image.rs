@@ -27,33 +27,53 @@ impl ImagePrice {
     /// Tokens of an image.
     pub fn tokens(self, image: &Image) -> u64 {
         match self {
-            Self::Area => image.pixels.map_or(AREA_MOST, area),
+            Self::Area => image
+                .pixels
+                .map_or(AREA_MOST, |(width, height)| PixelSize::new(width, height).area()),
             Self::Tiles { base, tile } => {
-                base + tile * tiles(image.pixels.unwrap_or(TILES_UNKNOWN))
+                let (width, height) = image.pixels.unwrap_or(TILES_UNKNOWN);
+                base + tile * PixelSize::new(width, height).tiles()
             }
         }
     }
 }
 
-fn area((width, height): (u32, u32)) -> u64 {
-    let (width, height) = shrink((width.into(), height.into()), 1568);
-    (width * height).div_ceil(750).min(AREA_MOST)
+/// How large an image is, in pixels.
+#[derive(Clone, Copy)]
+struct PixelSize {
+    width: u64,
+    height: u64,
 }
 
-fn tiles((width, height): (u32, u32)) -> u64 {
-    let (width, height) = shrink((width.into(), height.into()), 2048);
-    let (long, short) = (width.max(height), width.min(height));
-    let (long, short) = if short > 768 { (scale(long, 768, short), 768) } else { (long, short) };
-    long.div_ceil(512) * short.div_ceil(512)
-}
-
-/// Shrinks in proportion until the longer side is at most `most`.
-fn shrink((width, height): (u64, u64), most: u64) -> (u64, u64) {
-    let long = width.max(height);
-    if long <= most {
-        return (width, height);
+impl PixelSize {
+    fn new(width: u32, height: u32) -> Self {
+        Self { width: width.into(), height: height.into() }
     }
-    (scale(width, most, long), scale(height, most, long))
+
+    /// Tokens by the rule of [`ImagePrice::Area`].
+    fn area(self) -> u64 {
+        let Self { width, height } = self.shrunk(1568);
+        (width * height).div_ceil(750).min(AREA_MOST)
+    }
+
+    /// Tiles by the rule of [`ImagePrice::Tiles`].
+    fn tiles(self) -> u64 {
+        let Self { width, height } = self.shrunk(2048);
+        let (long, short) = (width.max(height), width.min(height));
+        let (long, short) =
+            if short > 768 { (scale(long, 768, short), 768) } else { (long, short) };
+        long.div_ceil(512) * short.div_ceil(512)
+    }
+
+    /// In proportion so small that the longer side is at most `most`.
+    fn shrunk(self, most: u64) -> Self {
+        let long = self.width.max(self.height);
+        if long <= most {
+            return self;
+        }
+        let [width, height] = [self.width, self.height].map(|side| scale(side, most, long));
+        Self { width, height }
+    }
 }
 
 /// `length × to / from`, rounded, at least a pixel.

@@ -20,7 +20,7 @@ use crate::error::{LoadCause, LoadError};
 use crate::fault::said;
 use crate::files::{Files, Module};
 use crate::source::Found;
-use crate::vm::{Reply, Trouble, Unanswered, Vm};
+use crate::vm::{CallBounds, Reply, Trouble, Unanswered, Vm};
 
 /// A policy as its files were at one moment.
 pub struct Generation {
@@ -126,7 +126,7 @@ impl Generation {
     fn machine(&self) -> Result<(Vm, Declared), Trouble> {
         let mut vm = Vm::new(&self.host).map_err(|error| said(&error))?;
         let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        let declared = vm.load(&self.host.policy, &self.policy, limits, dog)?;
+        let declared = vm.load(&self.host.policy, &self.policy, CallBounds { limits, dog })?;
         Ok((vm, declared))
     }
 
@@ -141,7 +141,7 @@ impl Generation {
         });
         let mut vm = Vm::new(&host).map_err(|error| said(&error))?;
         let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        vm.load(&self.host.policy, &self.policy, limits, dog)?;
+        vm.load(&self.host.policy, &self.policy, CallBounds { limits, dog })?;
         Ok(vm)
     }
 
@@ -173,7 +173,7 @@ impl Generation {
         let mut vm = self.take().map_err(Unanswered::Trouble)?;
         let memo = rest.memo(&self.host.policy);
         let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        let reply = vm.ask(hook, job, memo.as_deref(), rest, limits, dog);
+        let reply = vm.ask(hook, job, memo.as_deref(), rest, CallBounds { limits, dog });
         match &reply {
             Err(Unanswered::Trouble(trouble)) if trouble.overran => {}
             _ => self.put_back(vm),

@@ -82,6 +82,13 @@ pub(crate) struct Reply {
     pub(crate) memo: Option<String>,
 }
 
+/// What a call of a policy is held to, and who stops it where it takes longer.
+#[derive(Clone, Copy)]
+pub(crate) struct CallBounds<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) dog: &'a Watchdog,
+}
+
 /// A virtual machine.
 pub(crate) struct Vm {
     pub(crate) lua: Lua,
@@ -117,9 +124,9 @@ impl Vm {
         &mut self,
         name: &str,
         policy: &Module,
-        limits: &Limits,
-        dog: &Watchdog,
+        bounds: CallBounds<'_>,
     ) -> std::result::Result<Declared, Trouble> {
+        let CallBounds { limits, dog } = bounds;
         let watched = dog.watch(&self.flag, limits.load);
         self.limit(limits.memory);
         let value = require::run(&self.lua, policy);
@@ -146,9 +153,9 @@ impl Vm {
         job: Job<'_>,
         memo: Option<&str>,
         rest: &Rest<'_>,
-        limits: &Limits,
-        dog: &Watchdog,
+        bounds: CallBounds<'_>,
     ) -> std::result::Result<Reply, Unanswered> {
+        let CallBounds { limits, dog } = bounds;
         let Self { lua, flag, slot, hooks, opt, metatables } = self;
         let Some(called) = hooks.get(hook.name) else {
             return Ok(Reply { answer: None, memo: None });

@@ -95,7 +95,8 @@ fn found(rows: &[Row], text: &str) -> Option<StateNote> {
     rows.iter().find_map(|row| note(*row, text))
 }
 
-fn note((begins, until, about): Row, text: &str) -> Option<StateNote> {
+fn note(row: Row, text: &str) -> Option<StateNote> {
+    let Row { begins, until, about } = row;
     if !until.fits(text.strip_prefix(begins)?) {
         return None;
     }

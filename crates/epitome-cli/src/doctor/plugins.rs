@@ -14,7 +14,7 @@ pub(super) fn plugins(patient: &Patient) -> Vec<Finding> {
     let (mut sound, mut findings) = (Vec::new(), Vec::new());
     for found in &plugins {
         let (name, plugin) = found;
-        let Checked { untrusted, problems, .. } = checked(&patient.config, found);
+        let Checked { untrusted, problems, .. } = checked(&patient.config, plugin);
         if let (true, Ok(plugin)) = (problems.is_empty(), plugin) {
             sound.push(format!("`{name}` ({})", plugin.origin()));
         }

@@ -13,7 +13,7 @@ use epitome::{Config, ConfigError, PluginRef};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::choice::{Choice, Found, none};
+use super::choice::{Choice, none};
 use crate::fault::Fault;
 use crate::files;
 use crate::journal;
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let chosen = args.choice.find()?;
     let mut said = Vec::new();
     for found in &chosen.plugins {
-        let checked = tried(&chosen.config, found)?;
+        let checked = tried(&chosen.config, &found.1)?;
         if !args.json {
             show(&found.0, &checked, args.quiet)?;
         }
@@ -91,13 +91,13 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 /// What keeps a plugin from being used; its program is started for its hello and no more.
-pub(crate) fn checked(config: &Config, (_, found): &Found) -> Checked {
+pub(crate) fn checked(config: &Config, found: &Result<PluginRef, ConfigError>) -> Checked {
     greeted(config, found, |_, _| Report::default())
 }
 
 /// The same, and what is wrong with its digests of sample texts: its own, and some that suit every
 /// plugin.
-fn tried(config: &Config, (_, found): &Found) -> Result<Checked, Fault> {
+fn tried(config: &Config, found: &Result<PluginRef, ConfigError>) -> Result<Checked, Fault> {
     let folder = found.as_ref().ok().and_then(PluginRef::folder);
     let own = folder.map_or(Ok(Vec::new()), own_samples)?;
     Ok(greeted(config, found, |plugin, options| {

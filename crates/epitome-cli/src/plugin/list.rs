@@ -6,10 +6,9 @@
 
 use std::path::PathBuf;
 
-use epitome::{Config, Origin};
+use epitome::{Config, ConfigError, Origin, PluginRef};
 use serde::Serialize;
 
-use super::choice::Found;
 use crate::fault::Fault;
 use crate::files;
 use crate::journal;
@@ -52,12 +51,13 @@ struct Listed {
 /// Runs the errand.
 pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let config = args.config.load(|sources| sources)?;
-    let mut listed: Vec<_> = config.plugins().into_iter().map(|one| of(&config, one)).collect();
+    let mut listed: Vec<_> =
+        config.plugins().into_iter().map(|(name, found)| of(&config, name, found)).collect();
     listed.sort_by(|one, other| (one.from, &one.name).cmp(&(other.from, &other.name)));
     if args.json { journal::json(&listed) } else { words(&listed) }
 }
 
-fn of(config: &Config, (name, found): Found) -> Listed {
+fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> Listed {
     let plugin = match found {
         Ok(plugin) => plugin,
         Err(error) => {

@@ -118,7 +118,7 @@ fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
     tile(
         out,
         "Tokens not sent",
-        ("", if raw > 0 { percent(less) } else { "–".to_owned() }),
+        TileValue::plain(if raw > 0 { percent(less) } else { "–".to_owned() }),
         format_args!("{} raw, {} sent", compact(raw as f64), compact(sent as f64)),
     )?;
     net(out, all)?;
@@ -127,7 +127,7 @@ fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
     tile(
         out,
         "Read from the cache",
-        ("", if all.answers > 0 { read } else { "–".to_owned() }),
+        TileValue::plain(if all.answers > 0 { read } else { "–".to_owned() }),
         format_args!(
             "{} read, {} written, {} neither",
             compact(all.usage.cache_read as f64),
@@ -138,35 +138,45 @@ fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
     tile(
         out,
         "Compressions",
-        ("", grouped(all.epochs)),
+        TileValue::plain(grouped(all.epochs)),
         format_args!("{} results made smaller on arrival", grouped(all.arrivals)),
     )?;
     tile(
         out,
         "Requests",
-        ("", grouped(all.requests)),
+        TileValue::plain(grouped(all.requests)),
         format_args!("{} on the side, {} passed through", grouped(all.side), grouped(books.passed)),
     )?;
     out.write_str("</div>\n")
 }
 
-fn tile(
-    out: &mut String,
-    name: &str,
-    (class, value): (&str, String),
-    more: impl Display,
-) -> fmt::Result {
+/// The figure of a tile.
+struct TileValue<'a> {
+    /// The class of its style, empty where it has none.
+    class: &'a str,
+    text: String,
+}
+
+impl TileValue<'_> {
+    /// A figure in no style of its own.
+    fn plain(text: String) -> Self {
+        Self { class: "", text }
+    }
+}
+
+fn tile(out: &mut String, name: &str, value: TileValue<'_>, more: impl Display) -> fmt::Result {
+    let TileValue { class, text } = value;
     writeln!(
         out,
         "<div class=\"card tile\"><span class=\"quiet\">{name}</span>\
-         <b class=\"{class}\">{value}</b><small>{more}</small></div>"
+         <b class=\"{class}\">{text}</b><small>{more}</small></div>"
     )
 }
 
 fn net(out: &mut String, all: &Figures) -> fmt::Result {
     let bill = all.bill;
     if bill.raw <= 0.0 {
-        let none = ("", "–".to_owned());
+        let none = TileValue::plain("–".to_owned());
         return tile(out, "Net saving", none, "no answer came with a count yet");
     }
     let paid = format!("{} full-price tokens, not {}", compact(bill.paid), compact(bill.raw));
@@ -174,7 +184,7 @@ fn net(out: &mut String, all: &Figures) -> fmt::Result {
         0 => format!("unpriced · {paid}"),
         _ => format!("{}{} · {paid}", dollars(all.dollars.saved()), unpriced(all)),
     };
-    tile(out, "Net saving", (sign(bill), percent(bill.share())), more)
+    tile(out, "Net saving", TileValue { class: sign(bill), text: percent(bill.share()) }, more)
 }
 
 /// What the program's own calls of models cost, which the net saving is without.
@@ -189,7 +199,7 @@ fn own(out: &mut String, own: &OwnCost) -> fmt::Result {
         unpriced => format!("{} ({} unpriced)", dollars(own.dollars), grouped(unpriced)),
     };
     let more = format_args!("{price} · {paid}, taken off the net saving");
-    tile(out, "Calls for summaries", ("", grouped(own.calls)), more)
+    tile(out, "Calls for summaries", TileValue::plain(grouped(own.calls)), more)
 }
 
 /// How many answers are in no sum of money.
