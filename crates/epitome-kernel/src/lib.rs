@@ -30,8 +30,8 @@ pub use journal::{
     Onward, Said, Turn,
 };
 pub use live::{
-    Claim, Evidence, Identity, InForce, Lineage, Reconciled, epoch_of, identify, is_drawn,
-    reconcile,
+    Claim, EpochGround, Evidence, Identity, InForce, Lineage, Reconciled, epoch_of, identify,
+    is_drawn, reconcile,
 };
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};

@@ -55,15 +55,25 @@ pub fn arriving(thread: &Thread, new: Range<usize>, tokens: &Sizes<'_>) -> Vec<(
     described.collect()
 }
 
-/// Makes tool results smaller as it was decided. `keys` are the thread's, `tokens` its sizes.
+/// Messages that were never sent before.
+#[derive(Clone, Copy, Debug)]
+pub struct NewTalk<'a> {
+    /// The messages.
+    pub thread: &'a Thread,
+    /// Their keys, in order.
+    pub keys: &'a [EntryKey],
+    /// Their sizes.
+    pub tokens: &'a Sizes<'a>,
+}
+
+/// Makes tool results smaller as it was decided.
 pub fn arrive(
-    thread: &Thread,
-    keys: &[EntryKey],
-    tokens: &Sizes<'_>,
+    talk: &NewTalk<'_>,
     decided: &[(PartId, Arrive)],
     options: &DoorOptions,
     digester: &dyn Digester,
 ) -> Arrival {
+    let NewTalk { thread, keys, tokens } = *talk;
     let cutter =
         Cutter { thread, sizes: tokens, tokens, marker: &options.marker, digest_tokens: 0 };
     let door = Door { thread, tokens, digester, cutter };

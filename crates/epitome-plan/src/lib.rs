@@ -31,9 +31,9 @@ mod trigger;
 mod unbind;
 
 pub use account::{Rewrite, SentRequest};
-pub use arrive::{Arrival, DoorOptions, arrive, arriving, fill_in};
+pub use arrive::{Arrival, DoorOptions, NewTalk, arrive, arriving, fill_in};
 pub use ask::{Ask, Step, Wanted};
-pub use assembly::Assembly;
+pub use assembly::{Assembly, PlanMeans};
 pub use budget::{Floor, by_ratio, floor, stalled};
 pub use builtin::{ArriveOptions, Builtin, BuiltinOptions, SummaryOptions};
 pub use demands::{Demand, Demands};

@@ -20,10 +20,10 @@ const ARTIFACT: [(&str, &str); 3] =
 
 /// What the markers of a text say, in their order.
 pub fn markers(text: &str) -> Vec<Found> {
-    let (mut found, mut fence) = (Vec::new(), None);
+    let (mut found, mut fence) = (Vec::new(), None::<CodeFence>);
     for line in text.lines() {
         match fence {
-            Some(open) if closes(open, line) => fence = None,
+            Some(open) if open.closes(line) => fence = None,
             Some(_) => {}
             None => match opens(line) {
                 Some(open) => fence = Some(open),
@@ -34,29 +34,37 @@ pub fn markers(text: &str) -> Vec<Found> {
     found
 }
 
-/// A fence: its character and how often it stands there.
-type Fence = (char, usize);
+/// What opens a block of code.
+#[derive(Clone, Copy)]
+struct CodeFence {
+    mark: char,
+    /// How often the mark stands there.
+    length: usize,
+}
+
+impl CodeFence {
+    /// Whether a line closes the block.
+    fn closes(self, line: &str) -> bool {
+        fence(line).is_some_and(|(closing, rest)| {
+            closing.mark == self.mark && closing.length >= self.length && rest.trim().is_empty()
+        })
+    }
+}
 
 /// The fence that a line begins with, and what stands behind it.
-fn fence(line: &str) -> Option<(Fence, &str)> {
+fn fence(line: &str) -> Option<(CodeFence, &str)> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let length = line.len() - rest.len();
-    (length >= 3).then_some(((mark, length), rest))
+    (length >= 3).then_some((CodeFence { mark, length }, rest))
 }
 
 /// The fence that a line opens. Behind backticks there is no other backtick: that would be a piece
 /// of code in a sentence.
-fn opens(line: &str) -> Option<Fence> {
+fn opens(line: &str) -> Option<CodeFence> {
     let (open, info) = fence(line)?;
-    (open.0 != '`' || !info.contains('`')).then_some(open)
-}
-
-fn closes((mark, length): Fence, line: &str) -> bool {
-    fence(line).is_some_and(|((other, closing), rest)| {
-        other == mark && closing >= length && rest.trim().is_empty()
-    })
+    (open.mark != '`' || !info.contains('`')).then_some(open)
 }
 
 /// What a line outside of fences says, if it is a marker. One that is indented by more than three

@@ -17,7 +17,7 @@ use crate::council::Council;
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
 use crate::outgoing::{broken, outgoing};
-use crate::planning::{Planned, Told, shaped};
+use crate::planning::{GivenOrders, Planned, Told, shaped};
 use crate::profile::Back;
 use crate::reported::Account;
 use crate::request::Request;
@@ -148,7 +148,8 @@ impl Compressor {
             let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
             behind.clone_from(&policy);
             let (council, common) = (&decided.council, &decided.common);
-            let options = shaped((base.clone(), back), council, common, (&orders, policy)).await;
+            let given = GivenOrders { orders: &orders, policy };
+            let options = shaped(base.clone(), back, council, common, given).await;
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
             if matches!(planned, Planned::Passed) {
                 continue;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use epitome_kernel::{ChainRound, Counter, Model, PlanError, Summarizer, Thread, Underway};
 use epitome_plan::{
-    Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, assemble, compress,
+    Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, PlanMeans, assemble,
+    compress,
 };
 use epitome_types::hook::{
     AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, Order, Orders, PlanJob,
@@ -224,7 +225,8 @@ impl<'t> Planning<'_, 't> {
         let (plan, most) = self.prepared.clone()?;
         let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
         let (thread, counter) = (self.thread, self.counter);
-        let assembly = Assembly::new(thread, options, self.most, counter, 0, plan, &orders).ok()?;
+        let means = PlanMeans { budget: self.most, counter, summarizers: 0 };
+        let assembly = Assembly::new(thread, options, means, plan, &orders).ok()?;
         match assemble(assembly, thread, options, &[]).await {
             Outcome::Compressed(made) if made.size[1] <= most => Some(made),
             _ => None,
@@ -336,15 +338,10 @@ impl<'t> Planning<'_, 't> {
     ) -> Result<Outcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
-        let mut assembly = Assembly::new(
-            self.thread,
-            options,
-            self.most,
-            self.counter,
-            summarizers.len(),
-            self.standing.clone(),
-            &orders,
-        )?;
+        let (budget, counter, count) = (self.most, self.counter, summarizers.len());
+        let means = PlanMeans { budget, counter, summarizers: count };
+        let standing = self.standing.clone();
+        let mut assembly = Assembly::new(self.thread, options, means, standing, &orders)?;
         let mut job = AgeJob {
             common: self.common.clone(),
             checkpoints: self.aged(&assembly),
@@ -409,13 +406,22 @@ impl<'t> Planning<'_, 't> {
     }
 }
 
+/// What is ordered.
+pub(crate) struct GivenOrders<'a> {
+    pub(crate) orders: &'a Orders,
+    /// The policy that gave the orders; none where nobody did.
+    pub(crate) policy: Option<String>,
+}
+
 /// The options as the orders and the wording of the policies change them.
 pub(crate) async fn shaped(
-    (mut options, back): (CompressOptions, Back),
+    mut options: CompressOptions,
+    back: Back,
     council: &Council,
     common: &Common,
-    (orders, policy): (&Orders, Option<String>),
+    given: GivenOrders<'_>,
 ) -> CompressOptions {
+    let GivenOrders { orders, policy } = given;
     if let Some(policy) = policy {
         options.policy = policy;
     }

@@ -15,14 +15,30 @@ use crate::session::Redaction;
 /// The most characters of a title.
 const TITLE: usize = 72;
 
-/// A message in these bytes of a format; `tokens` is its size as it came.
+/// A message as it came.
+#[derive(Clone, Copy)]
+pub(crate) struct WireMessage<'a> {
+    pub(crate) format: Format,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// What a message and the history up to it are known by.
+#[derive(Clone, Copy)]
+pub(crate) struct MessageName {
+    pub(crate) key: EntryKey,
+    pub(crate) chain: Chain,
+}
+
+/// A message for the journal; `tokens` is its size as it came.
 pub(crate) fn said(
-    (format, bytes): (Format, &[u8]),
+    message: WireMessage<'_>,
     entry: &Entry,
-    (key, chain): (EntryKey, Chain),
+    name: MessageName,
     tokens: u64,
     redaction: &Redaction,
 ) -> Said {
+    let WireMessage { format, bytes } = message;
+    let MessageName { key, chain } = name;
     let raw = String::from_utf8_lossy(bytes);
     let kept = redaction.json(&raw);
     let is_whole = matches!(kept, Cow::Borrowed(_));

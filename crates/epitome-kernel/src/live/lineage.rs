@@ -238,17 +238,26 @@ impl Runs<'_> {
     }
 }
 
+/// What the record of a plan is made of beside the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct EpochGround<'a> {
+    /// The whole history.
+    pub keys: &'a [EntryKey],
+    /// The first and the last message for whose sake it is made or that it tells of.
+    pub tells: Option<[EntryId; 2]>,
+    /// The epoch in force before it.
+    pub parent: Option<&'a InForce<'a, 'a>>,
+    /// The how-manieth compression of its history it is, counted from 1.
+    pub number: u32,
+    /// Why it was made.
+    pub cause: Cause,
+}
+
 /// The record of a plan over a whole history. It covers at least what its parent covered, so that
 /// the newest epoch is the one that reaches furthest; and the messages for whose sake it is made or
 /// that it tells of, from the first to the last, so that it is in force only where they were said.
-pub fn epoch_of(
-    plan: &Plan,
-    keys: &[EntryKey],
-    tells: Option<[EntryId; 2]>,
-    parent: Option<&InForce<'_, '_>>,
-    number: u32,
-    cause: Cause,
-) -> Option<Epoch> {
+pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Epoch> {
+    let EpochGround { keys, tells, parent, number, cause } = *ground;
     let touched = touched(plan);
     let (mut start, mut end) = (touched.first()?.index(), touched.last()?.index() + 1);
     if let Some([first, last]) = tells {

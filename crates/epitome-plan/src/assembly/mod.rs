@@ -8,6 +8,7 @@ mod orders;
 mod wish;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 
 use epitome_kernel::types::hook::{Ageing, Order, Orders};
 use epitome_kernel::types::{
@@ -29,6 +30,28 @@ use crate::{stale, stand, state, unbind};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
+
+/// What a plan is made with.
+#[derive(Clone, Copy)]
+pub struct PlanMeans<'t> {
+    /// The room that the prompt has.
+    pub budget: Budget,
+    /// Measures texts.
+    pub counter: &'t dyn Counter,
+    /// How many summarisers can be asked.
+    pub summarizers: usize,
+}
+
+impl fmt::Debug for PlanMeans<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { budget, counter, summarizers } = self;
+        f.debug_struct("PlanMeans")
+            .field("budget", budget)
+            .field("counter", &counter.id())
+            .field("summarizers", summarizers)
+            .finish()
+    }
+}
 
 /// A plan in the making.
 #[derive(Debug)]
@@ -71,12 +94,11 @@ impl<'t> Assembly<'t> {
     pub fn new(
         thread: &'t Thread,
         options: &'t CompressOptions,
-        budget: Budget,
-        counter: &'t dyn Counter,
-        summarizers: usize,
+        means: PlanMeans<'t>,
         standing: Plan,
         orders: &Orders,
     ) -> Result<Self, OrderError> {
+        let PlanMeans { budget, counter, summarizers } = means;
         let gauge = Gauge { counter, unit: Unit::Tokens };
         let mut assembly = Self {
             thread,

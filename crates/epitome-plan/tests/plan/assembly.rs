@@ -8,7 +8,7 @@ use epitome_kernel::types::{
     Checkpoint, EntryId, Happened, How, Level, Op, PartId, Plan, Role, SummaryKind,
 };
 use epitome_kernel::{Summarizer, Thread};
-use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, assemble};
+use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, PlanMeans, assemble};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat, now};
 
 use crate::help::{
@@ -59,8 +59,13 @@ pub(crate) fn make<'t>(
 ) -> Outcome<'t> {
     let (counter, count) = (&FixedCounter::Quarters, summarizers.len());
     let orders = ordered(ops);
-    let assembly =
-        Assembly::new(thread, options, tokens(most), counter, count, standing.clone(), &orders);
+    let assembly = Assembly::new(
+        thread,
+        options,
+        PlanMeans { budget: tokens(most), counter, summarizers: count },
+        standing.clone(),
+        &orders,
+    );
     now(assemble(assembly.expect("orders of what is there"), thread, options, summarizers))
 }
 
@@ -173,8 +178,13 @@ fn a_checkpoint_that_is_just_made_can_age_at_once() {
     let (thread, options) = ground();
     let orders = ordered(vec![summarize(2, 8, 150)]);
     let counter = &FixedCounter::Quarters;
-    let assembly =
-        Assembly::new(&thread, &options, tokens(PLENTY), counter, 0, Plan::default(), &orders);
+    let assembly = Assembly::new(
+        &thread,
+        &options,
+        PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
+        Plan::default(),
+        &orders,
+    );
     let mut assembly = assembly.expect("orders of what is there");
     let made: Vec<_> = assembly
         .checkpoints()

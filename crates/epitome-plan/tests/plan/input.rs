@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use epitome_kernel::types::hook::{How as Shortened, Order, Place, Replace};
 use epitome_kernel::types::{ContentId, EntryId, How, Op, PartId, Plan, Unit};
 use epitome_kernel::{Fault, Gauge, Pin, PlanError, Sizes, Thread, apply};
-use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, Rung};
+use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, PlanMeans, Rung};
 use epitome_testkit::{Chat, FixedCounter, Script, chat};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -110,8 +110,13 @@ fn check_order(order: Order, expected: &str) {
     let (thread, options) = ground(session());
     let counter = &FixedCounter::Quarters;
     let plan = Plan::default();
-    let made =
-        Assembly::new(&thread, &options, tokens(PLENTY), counter, 0, plan, &ordered(vec![order]));
+    let made = Assembly::new(
+        &thread,
+        &options,
+        PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
+        plan,
+        &ordered(vec![order]),
+    );
     assert_eq!(made.expect_err("no such call").to_string(), expected);
 }
 

@@ -1,7 +1,7 @@
 //! Laws of epochs over random histories.
 
 use epitome_kernel::types::{Budget, Cause, Edit, Entry, EntryId, EntryKey, Recorded, Unit};
-use epitome_kernel::{InForce, Lineage, Summarizer, Thread, epoch_of, identity};
+use epitome_kernel::{EpochGround, InForce, Lineage, Summarizer, Thread, epoch_of, identity};
 use epitome_plan::{Outcome, compress};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::prelude::*;
@@ -27,7 +27,9 @@ fn compressed(lineage: &mut Lineage, entries: &[Entry], share: f64) -> bool {
     let Outcome::Compressed(done) = outcome else { return false };
     let in_force = lineage.in_force(&thread, &keys);
     let number = lineage.compressions(in_force.as_ref().map(|it| it.epoch.id)) + 1;
-    let epoch = epoch_of(&done.plan, &keys, None, in_force.as_ref(), number, Cause::Hard);
+    let (parent, cause) = (in_force.as_ref(), Cause::Hard);
+    let ground = EpochGround { keys: &keys, tells: None, parent, number, cause };
+    let epoch = epoch_of(&done.plan, &ground);
     let Some(mut epoch) = epoch else { return false };
     epoch.id = epoch.hash();
     lineage.extend([Recorded::from(epoch)]);

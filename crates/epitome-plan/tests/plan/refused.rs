@@ -5,7 +5,7 @@ use epitome_kernel::types::hook::{
     AgeOrder, Drop, Fit, FoldUser, How as Shortened, Merge, Order, PinOrder, Place, Summarize,
 };
 use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand};
-use epitome_plan::{Assembly, OrderError, Outcome};
+use epitome_plan::{Assembly, OrderError, Outcome, PlanMeans};
 use epitome_testkit::{FixedCounter, chat};
 
 use crate::assembly::{PLENTY, ground, insert, make, ordered, places, replace, summarize};
@@ -29,9 +29,14 @@ fn check_refused(order: Order, told: &str) {
     })];
     let standing = Plan { ops, reason: String::new() };
     let counter = &FixedCounter::Quarters;
-    let error: OrderError =
-        Assembly::new(&thread, &options, tokens(PLENTY), counter, 0, standing, &orders)
-            .expect_err("an order of what is not there");
+    let error: OrderError = Assembly::new(
+        &thread,
+        &options,
+        PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
+        standing,
+        &orders,
+    )
+    .expect_err("an order of what is not there");
     assert_eq!(error.to_string(), told);
 }
 

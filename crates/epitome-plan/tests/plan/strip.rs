@@ -4,7 +4,7 @@ use epitome_kernel::types::hook::{How as Shortened, Order, Strip};
 use epitome_kernel::types::{
     Body, Cause, Edit, Entry, EntryId, EntryKey, How, Op, PartId, Plan, Recorded, Unit,
 };
-use epitome_kernel::{Fault, Lineage, Pin, Thread, apply, epoch_of, identity};
+use epitome_kernel::{EpochGround, Fault, Lineage, Pin, Thread, apply, epoch_of, identity};
 use epitome_plan::{CompressOptions, Compressed, Outcome, departure};
 use epitome_testkit::{Chat, Script, ScriptedSummarizer, chat, conversation};
 use proptest::prelude::*;
@@ -230,8 +230,17 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
     let plan = done(&ground, &Plan::default(), vec![strip(0, 11)]).plan;
     let entries = ground.0.entries().to_vec();
     let keys = |entries: &[Entry]| entries.iter().map(EntryKey::of).collect::<Vec<_>>();
-    let mut epoch =
-        epoch_of(&plan, &keys(&entries), None, None, 1, Cause::Manual).expect("an epoch");
+    let mut epoch = epoch_of(
+        &plan,
+        &EpochGround {
+            keys: &keys(&entries),
+            tells: None,
+            parent: None,
+            number: 1,
+            cause: Cause::Manual,
+        },
+    )
+    .expect("an epoch");
     epoch.id = epoch.hash();
     assert_eq!(epoch.covered.len, 5, "from the first call to the search");
     let lineage = Lineage::new(vec![Recorded::from(epoch)]);

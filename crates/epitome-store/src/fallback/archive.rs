@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Departure, Said, StoreError};
+use epitome_kernel::{Departure, Said, SessionOf, StoreError};
 
 use super::FallbackStore;
 use crate::{Archive, Finding, StoreNews, StoreOutage};
@@ -40,7 +40,7 @@ impl Archive for FallbackStore {
     }
 
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
-        self.read((scope, name), |store| store.session(scope, name))
+        self.read(SessionOf { scope, session: name }, |store| store.session(scope, name))
     }
 
     fn history(
@@ -54,19 +54,23 @@ impl Archive for FallbackStore {
         if !self.is_away(scope, session) && self.is_astray(scope, session, head) {
             return self.disk.history(scope, session, head, from, most);
         }
-        self.read((scope, session), |store| store.history(scope, session, head, from, most))
+        self.read(SessionOf { scope, session }, |store| {
+            store.history(scope, session, head, from, most)
+        })
     }
 
     fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
-        self.read((scope, session), |store| store.answer(scope, session))
+        self.read(SessionOf { scope, session }, |store| store.answer(scope, session))
     }
 
     fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
-        self.read((scope, session), |store| store.epochs_of(scope, session))
+        self.read(SessionOf { scope, session }, |store| store.epochs_of(scope, session))
     }
 
     fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
-        self.write((scope, &snapshot.session), |store| store.snap(scope, snapshot, keep))
+        self.write(SessionOf { scope, session: &snapshot.session }, |store| {
+            store.snap(scope, snapshot, keep)
+        })
     }
 
     fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {

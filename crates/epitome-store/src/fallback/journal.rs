@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, MeterReading, Rewrite};
 use epitome_kernel::{
     Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, Onward,
-    StoreError,
+    SessionOf, StoreError,
 };
 
 use super::FallbackStore;
@@ -20,7 +20,7 @@ impl Journal for FallbackStore {
         session: &str,
         chains: &[Chain],
     ) -> Result<Option<usize>, StoreError> {
-        self.read((scope, session), |store| store.known(scope, session, chains))
+        self.read(SessionOf { scope, session }, |store| store.known(scope, session, chains))
     }
 
     fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
@@ -71,7 +71,7 @@ impl Journal for FallbackStore {
     fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         let append = |store: &dyn Archive| store.append(scope, session, batch);
-        self.commit_to((scope, session), Some(batch), append)?;
+        self.commit_to(SessionOf { scope, session }, Some(batch), append)?;
         if !batch.rewrites.is_empty() {
             self.decided(scope, session);
         }
@@ -83,7 +83,7 @@ impl Journal for FallbackStore {
         if !is_away && self.is_astray(scope, session, answer.after) {
             return self.disk.answered(scope, session, answer);
         }
-        self.write((scope, session), |store| store.answered(scope, session, answer))
+        self.write(SessionOf { scope, session }, |store| store.answered(scope, session, answer))
     }
 
     fn rewrites(
@@ -92,17 +92,17 @@ impl Journal for FallbackStore {
         session: &str,
         keys: &[EntryKey],
     ) -> Result<Vec<Rewrite>, StoreError> {
-        self.read((scope, session), |store| store.rewrites(scope, session, keys))
+        self.read(SessionOf { scope, session }, |store| store.rewrites(scope, session, keys))
     }
 
     fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
-        self.read((scope, session), |store| store.epochs(scope, session, keys))
+        self.read(SessionOf { scope, session }, |store| store.epochs(scope, session, keys))
     }
 
     fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
         // All that a request goes by is read from here on.
         self.let_back(scope, history.session);
-        self.read((scope, history.session), |store| store.meet(scope, history))
+        self.read(SessionOf { scope, session: history.session }, |store| store.meet(scope, history))
     }
 
     fn seen(&self, scope: &str) -> Result<u64, StoreError> {
@@ -126,23 +126,23 @@ impl Journal for FallbackStore {
     ) -> Result<Commit, StoreError> {
         batch::addressed(epoch)?;
         let commit = |store: &dyn Archive| store.commit(scope, session, epoch, departure, seen);
-        let done = self.commit_to((scope, session), None, commit)?;
+        let done = self.commit_to(SessionOf { scope, session }, None, commit)?;
         self.decided(scope, session);
         Ok(done)
     }
 
     fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
-        self.write((scope, session), |store| store.mark(scope, session, mark, at))?;
+        self.write(SessionOf { scope, session }, |store| store.mark(scope, session, mark, at))?;
         self.decided(scope, session);
         Ok(())
     }
 
     fn meter(&self, scope: &str, session: &str) -> Result<MeterReading, StoreError> {
-        self.read((scope, session), |store| store.meter(scope, session))
+        self.read(SessionOf { scope, session }, |store| store.meter(scope, session))
     }
 
     fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError> {
-        self.read((scope, session), |store| store.memos(scope, session))
+        self.read(SessionOf { scope, session }, |store| store.memos(scope, session))
     }
 
     fn note(
@@ -151,7 +151,7 @@ impl Journal for FallbackStore {
         session: &str,
         memos: &BTreeMap<String, String>,
     ) -> Result<(), StoreError> {
-        self.write((scope, session), |store| store.note(scope, session, memos))
+        self.write(SessionOf { scope, session }, |store| store.note(scope, session, memos))
     }
 
     fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
@@ -174,12 +174,12 @@ impl Journal for FallbackStore {
     }
 
     fn act(&self, scope: &str, session: &str, acts: &[Acted]) -> Result<(), StoreError> {
-        self.write((scope, session), |store| store.act(scope, session, acts))?;
+        self.write(SessionOf { scope, session }, |store| store.act(scope, session, acts))?;
         self.decided(scope, session);
         Ok(())
     }
 
     fn acts(&self, scope: &str, session: &str) -> Result<Vec<Acted>, StoreError> {
-        self.read((scope, session), |store| store.acts(scope, session))
+        self.read(SessionOf { scope, session }, |store| store.acts(scope, session))
     }
 }

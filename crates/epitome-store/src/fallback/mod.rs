@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::types::Chain;
-use epitome_kernel::{Batch, Journal, StoreError};
+use epitome_kernel::{Batch, Journal, SessionOf, StoreError};
 
 use crate::outage::OutageKind;
 use crate::{Archive, Memory, Sqlite, StoreNews, StoreOutage};
@@ -152,7 +152,7 @@ impl FallbackStore {
     /// Reads of a session.
     fn read<T>(
         &self,
-        (scope, session): (&str, &str),
+        SessionOf { scope, session }: SessionOf<'_>,
         work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
@@ -167,7 +167,7 @@ impl FallbackStore {
     /// Writes to a session what is as true in memory as on disk.
     fn write<T>(
         &self,
-        (scope, session): (&str, &str),
+        SessionOf { scope, session }: SessionOf<'_>,
         work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
@@ -187,7 +187,7 @@ impl FallbackStore {
     /// makes it anew.
     fn commit_to<T>(
         &self,
-        (scope, session): (&str, &str),
+        SessionOf { scope, session }: SessionOf<'_>,
         batch: Option<&Batch>,
         work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

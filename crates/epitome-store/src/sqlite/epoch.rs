@@ -14,6 +14,7 @@ use super::fail::Fail;
 use super::ledger::{EPOCH, Ledger, REWRITE};
 use super::session::SessionId;
 use super::shelf;
+use super::shelf::HeldText;
 use super::tree::Owner;
 
 /// A plan, and who ordered its ops; plans that were recorded before say nothing of that.
@@ -36,7 +37,7 @@ pub(crate) fn add(
     let mut plan = epoch.plan.clone();
     for text in texts(&mut plan) {
         let id = ContentId::of(text);
-        shelf::put(connection, ledger, session, id, None, text)?;
+        shelf::put(connection, ledger, session, &HeldText { id, source: None, text })?;
         *text = id.to_string();
     }
     let covered = &epoch.covered;
@@ -191,7 +192,8 @@ pub(crate) fn rewrite(
         session
     ];
     if ledger.insert(connection, &REWRITE, values, &[])? {
-        shelf::put(connection, ledger, session, text, None, with)?;
+        let held = HeldText { id: text, source: None, text: with };
+        shelf::put(connection, ledger, session, &held)?;
     }
     Ok(())
 }

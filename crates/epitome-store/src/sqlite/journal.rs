@@ -303,6 +303,7 @@ pub(crate) fn append(
     shelf::keep(connection, ledger, session, &departure)?;
     let head = batch.said.last().map_or(batch.after, |said| said.chain);
     let messages = end.map_or(0, |node| node.place + 1);
-    session::advance(connection, ledger, session, &known, batch, (head, messages))?;
+    let row = session::SessionRow { id: session, known: &known };
+    session::advance(connection, ledger, row, batch, session::HistoryEnd { head, messages })?;
     Ok(())
 }

@@ -165,22 +165,37 @@ pub(crate) fn begin(
     Ok(connection.last_insert_rowid())
 }
 
-/// Takes over what a batch says of its session. `head` is its newest message, with the number
-/// of messages that lead to it.
+/// Where a history ends.
+#[derive(Clone, Copy)]
+pub(crate) struct HistoryEnd {
+    /// Its newest message.
+    pub(crate) head: Chain,
+    /// How many messages lead to it, with that.
+    pub(crate) messages: u32,
+}
+
+/// A session as its row has it.
+#[derive(Clone, Copy)]
+pub(crate) struct SessionRow<'a> {
+    pub(crate) id: SessionId,
+    pub(crate) known: &'a SessionInfo,
+}
+
+/// Takes over what a batch says of its session, whose history ends there from now on.
 pub(crate) fn advance(
     connection: &Connection,
     ledger: &mut Ledger,
-    id: SessionId,
-    known: &SessionInfo,
+    row: SessionRow<'_>,
     batch: &Batch,
-    head: (Chain, u32),
+    end: HistoryEnd,
 ) -> rusqlite::Result<()> {
+    let SessionRow { id, known } = row;
     ledger.used += 1;
     let used = ledger.used;
     let title = if known.title.is_empty() { &batch.title } else { &known.title };
     let model = batch.model.as_ref().or(known.model.as_ref());
     let messages: &[&dyn ToSql] =
-        params![title, batch.format, model, batch.at, head.0.0, head.1, used];
+        params![title, batch.format, model, batch.at, end.head.0, end.messages, used];
     let Some(turn) = batch.turn else {
         return ledger.change(connection, &SESSION, id, MESSAGES, messages);
     };

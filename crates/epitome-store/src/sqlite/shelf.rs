@@ -30,7 +30,8 @@ pub(crate) fn keep(
     departure: &Departure,
 ) -> rusqlite::Result<()> {
     for blob in &departure.blobs {
-        put(connection, ledger, session, blob.id, Some(&blob.source), &blob.text)?;
+        let held = HeldText { id: blob.id, source: Some(&blob.source), text: &blob.text };
+        put(connection, ledger, session, &held)?;
     }
     let index = fulltext::Index::new(ledger.scope);
     let mut first = arrivals(departure).take(PORTION);
@@ -79,7 +80,8 @@ fn keep_passage(
         return Ok(());
     }
     if arrival.original == arrival.id {
-        put(connection, ledger, session, arrival.id, Some(&arrival.source), arrival.text)
+        let (id, source) = (arrival.id, Some(&*arrival.source));
+        put(connection, ledger, session, &HeldText { id, source, text: arrival.text })
     } else {
         // It stays as long as its original does, whoever holds that.
         let values = params![arrival.id.0, None::<String>];
@@ -111,16 +113,23 @@ pub(crate) fn offer_shared(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// A text that a session holds.
+pub(crate) struct HeldText<'a> {
+    pub(crate) id: ContentId,
+    /// Where it came from, where it is an original.
+    pub(crate) source: Option<&'a str>,
+    pub(crate) text: &'a str,
+}
+
 /// Adds a text, held by a session. A source makes it an original, also where it was known without
 /// one.
 pub(crate) fn put(
     connection: &Connection,
     ledger: &mut Ledger,
     session: SessionId,
-    id: ContentId,
-    source: Option<&str>,
-    text: &str,
+    held: &HeldText<'_>,
 ) -> rusqlite::Result<()> {
+    let HeldText { id, source, text } = *held;
     ledger.insert(connection, &HELD, params![id.0, session], &[])?;
     if ledger.insert(connection, &BLOB, params![id.0, source], params![text])? || source.is_none() {
         return Ok(());

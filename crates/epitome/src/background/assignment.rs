@@ -57,15 +57,25 @@ pub(crate) struct Assignment {
     pub(crate) errands: Vec<Errand>,
 }
 
+/// What the keys of extracts are made of beside the extracts.
+#[derive(Clone, Copy)]
+pub(crate) struct ExtractKeys<'a> {
+    /// The words that checkpoints are written in.
+    pub(crate) texts: &'a Texts,
+    pub(crate) gauge: &'a Gauge<'a>,
+    /// Those of the messages.
+    pub(crate) keys: &'a [EntryKey],
+}
+
 impl Errand {
     /// What models are to write of a plan: the words of its extracts.
     pub(crate) fn all_of(
         plan: &Plan,
         thread: &Thread,
         view: &View<'_>,
-        (texts, gauge): (&Texts, &Gauge<'_>),
-        keys: &[EntryKey],
+        with: ExtractKeys<'_>,
     ) -> Vec<Self> {
+        let ExtractKeys { texts, gauge, keys } = with;
         let stays = |item: &Item<'_>| match item {
             Item::Kept(_) => true,
             Item::Inserted(inserted) => inserted.kind != Kind::Checkpoint,

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-pub(crate) use assignment::{Assignment, Errand};
+pub(crate) use assignment::{Assignment, Errand, ExtractKeys};
 pub(crate) use candidates::{Candidate, Key, Worded, worded};
 pub(crate) use questions::{Answered, Question};
 

@@ -50,7 +50,8 @@ impl Question {
         policy: String,
         key: EntryKey,
         job: &ObserveJob<'_>,
-        (ask, asked): (Box<ModelAsk>, usize),
+        ask: Box<ModelAsk>,
+        asked: usize,
     ) -> Self {
         let ObserveJob { common, entry, actions, intent, typed, since_epoch, text } = job.clone();
         let job = ObserveJob { common, entry, actions, intent, typed, since_epoch, text: "" };

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 
 use crate::builder::Builder;
 use crate::locks::locked;
-use crate::recorded::said;
+use crate::recorded::{MessageName, WireMessage, said};
 use crate::session::{Clock, Prompt, Session, Shared};
 use crate::target::{KnownLimit, WindowSource};
 use crate::{Error, Profile, ScopeOwner, Window};
@@ -314,8 +314,9 @@ impl Hub {
         let after = sent.prompt.head;
         let said = entry.zip(message).map(|(entry, bytes)| {
             let key = EntryKey::of(&entry);
-            let names = (key, after.then(key));
-            said((sent.format, bytes), &entry, names, 0, &self.profile.redaction)
+            let name = MessageName { key, chain: after.then(key) };
+            let message = WireMessage { format: sent.format, bytes };
+            said(message, &entry, name, 0, &self.profile.redaction)
         });
         let answered = epitome_kernel::Answered {
             after,

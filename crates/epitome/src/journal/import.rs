@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Keeper;
 use crate::Error;
 use crate::compressor::{BUDGET_VOCABULARY, tool_format};
-use crate::recorded::{said, title};
+use crate::recorded::{MessageName, WireMessage, said, title};
 use crate::request::Request;
 use crate::session::{answer, evidence};
 
@@ -190,9 +190,11 @@ impl Keeper {
         let mut from = *known;
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
         let recorded = |entry: &Entry| {
-            let names = (incoming.keys[entry.id.index()], chains[entry.id.index()]);
-            let bytes = (document.format(), document.message_bytes(entry.id));
-            said(bytes, entry, names, sizes.entry(entry.id), &self.profile.redaction)
+            let place = entry.id.index();
+            let name = MessageName { key: incoming.keys[place], chain: chains[place] };
+            let bytes = document.message_bytes(entry.id);
+            let message = WireMessage { format: document.format(), bytes };
+            said(message, entry, name, sizes.entry(entry.id), &self.profile.redaction)
         };
         let mut batch = |end: usize| {
             let said: Vec<_> = entries[from..end].iter().map(recorded).collect();

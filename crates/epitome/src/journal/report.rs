@@ -129,7 +129,7 @@ impl Keeper {
                 let Some(start) = start else { continue };
                 for (entry, part, with) in truncations(epoch) {
                     let place = (start + entry, part);
-                    let call = call(&entries, place).filter(|_| known.insert(place));
+                    let call = call(&entries, start + entry, part).filter(|_| known.insert(place));
                     let Some(call) = call else { continue };
                     let saved = counter.count(&call.arguments).saturating_sub(counter.count(with));
                     add(&epoch.at, Smaller::Truncation, saved, Some(&mut done.truncated));
@@ -153,7 +153,7 @@ fn truncations(epoch: &Epoch) -> impl Iterator<Item = (usize, usize, &str)> {
     })
 }
 
-fn call(entries: &[Entry], (entry, part): (usize, usize)) -> Option<&Call> {
+fn call(entries: &[Entry], entry: usize, part: usize) -> Option<&Call> {
     match &entries.get(entry)?.parts.get(part)?.body {
         Body::Call(call) => Some(call),
         _ => None,

@@ -19,9 +19,9 @@ use super::events::Events;
 use super::ground::{Ground, Whole};
 use super::proposing::Proposing;
 use super::state::State;
-use crate::background::{Assignment, Background, Draft, Errand, Key, Worded, worded};
+use crate::background::{Assignment, Background, Draft, Errand, ExtractKeys, Key, Worded, worded};
 use crate::council::Council;
-use crate::planning::{Planning, shaped};
+use crate::planning::{GivenOrders, Planning, shaped};
 
 /// What models may write of a plan.
 pub(crate) struct Late {
@@ -210,18 +210,18 @@ impl Session {
         let mut plan = compressed.plan.clone();
         self.redaction.plan(&mut plan);
         let gauge = *ground.tail.tokens.gauge();
-        let with = (&options.texts, &gauge);
         let keys = &ground.incoming.keys;
-        let errands = Errand::all_of(&plan, planning.thread, &compressed.view, with, keys);
+        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
+        let errands = Errand::all_of(&plan, planning.thread, &compressed.view, with);
         if errands.is_empty() {
             return None;
         }
-        let about = (planning.common, planning.goals.clone());
+        let (common, goals) = (planning.common, planning.goals.clone());
         let assignment = Assignment {
             orders: orders.clone(),
             checkpoints: planning.checkpoints.clone(),
             underway: planning.underway.clone(),
-            ..self.assigned(planning.council, about, (options.style, errands))?
+            ..self.assigned(planning.council, common, goals, options.style, errands)?
         };
         Some(Late { plan, tokens: compressed.size, assignment })
     }
@@ -275,14 +275,14 @@ impl Session {
         let epoch = ground.standing.epoch;
         let (Some(epoch), Some(in_force)) = (epoch, &whole.in_force) else { return };
         let options = self.settings.profile.compress(self.back(), Envelope::default());
-        let none = (&Orders::default(), None);
+        let none = GivenOrders { orders: &Orders::default(), policy: None };
         let (council, common) = (&brief.council, &brief.common);
-        let options = shaped((options, self.back()), council, common, none).await;
+        let options = shaped(options, self.back(), council, common, none).await;
         let gauge = *ground.tail.tokens.gauge();
         let thread = ground.tail.to_sum_up(&state.pinned(0), state);
-        let with = (&options.texts, &gauge);
         let keys = &ground.incoming.keys;
-        let errands = Errand::all_of(&in_force.plan(), &thread, &in_force.view, with, keys);
+        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
+        let errands = Errand::all_of(&in_force.plan(), &thread, &in_force.view, with);
         let wanted = errands.iter().map(|errand| errand.key).collect();
         let Some(background) = &mut self.background else { return };
         background.stands(epoch, wanted);
@@ -290,7 +290,7 @@ impl Session {
             return;
         }
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
-        let assignment = self.assigned(council, (common, goals), (options.style, errands));
+        let assignment = self.assigned(council, common, goals, options.style, errands);
         assignment.into_iter().for_each(|one| self.take_on(one));
     }
 
@@ -298,8 +298,10 @@ impl Session {
     fn assigned(
         &self,
         council: &Council,
-        (common, goals): (&Common, Goals),
-        (style, errands): (Style, Vec<Errand>),
+        common: &Common,
+        goals: Goals,
+        style: Style,
+        errands: Vec<Errand>,
     ) -> Option<Assignment> {
         Some(Assignment {
             counter: Arc::clone(&council.counter),

@@ -10,7 +10,7 @@ use epitome_wire::Answer;
 
 use super::{Prompt, Session};
 use crate::Error;
-use crate::recorded::said;
+use crate::recorded::{MessageName, WireMessage, said};
 
 impl Session {
     /// Adds the answer to a prompt to the conversation, and records what was counted for it. What
@@ -32,7 +32,8 @@ impl Session {
         }
         let said = last.map(|(entry, bytes)| {
             let key = EntryKey::of(&entry);
-            said((format, bytes), &entry, (key, prompt.head.then(key)), 0, &self.redaction)
+            let name = MessageName { key, chain: prompt.head.then(key) };
+            said(WireMessage { format, bytes }, &entry, name, 0, &self.redaction)
         });
         let Some(said) = said else { return Ok(()) };
         let answered = Answered {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use epitome_plan::{Arrival, arrive, arriving, fill_in};
+use epitome_plan::{Arrival, NewTalk, arrive, arriving, fill_in};
 use epitome_types::hook::ArriveJob;
 use epitome_types::{ContentId, Part, PartId};
 
@@ -59,7 +59,7 @@ impl Session {
         let desk = self.settings.desk(council);
         let digester = self.settings.digester.as_deref().unwrap_or(&desk);
         let keys = &incoming.keys[*first..];
-        let mut arrival = arrive(thread, keys, tokens, &decided, &options, digester);
+        let mut arrival = arrive(&NewTalk { thread, keys, tokens }, &decided, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
         self.departing(&mut arrival.departure, ground.name);
         arrival

@@ -9,7 +9,7 @@ use epitome_types::{Entry, MeterReading};
 
 use super::Session;
 use super::ground::Ground;
-use crate::recorded::said;
+use crate::recorded::{MessageName, WireMessage, said};
 
 impl Session {
     pub(crate) fn batch(
@@ -26,12 +26,13 @@ impl Session {
             let key = incoming.keys[id.index()];
             let saved = arrival.rewrites.iter().filter(|one| one.key == key);
             let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
-            let bytes = (source.format, source.message(id.index()));
-            let names = (key, incoming.chains[id.index()]);
+            let bytes = source.message(id.index());
+            let message = WireMessage { format: source.format, bytes };
+            let name = MessageName { key, chain: incoming.chains[id.index()] };
             // What tells no time of its own came with this request.
             let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
             let placed = Entry { id, at, ..entry.clone() };
-            said(bytes, &placed, names, tail.tokens.entry(entry.id) + saved, &self.redaction)
+            said(message, &placed, name, tail.tokens.entry(entry.id) + saved, &self.redaction)
         });
         Batch {
             after: incoming.after(),

@@ -58,7 +58,8 @@ impl Session {
         ground: &Ground<'_, '_>,
         compressed: Compressed<'_>,
         mut epoch: Epoch,
-        (snapshot, confidence): (Option<bool>, Option<f64>),
+        snapshot: Option<bool>,
+        confidence: Option<f64>,
     ) -> Proposal {
         let mut departure = compressed.departure;
         let sent = compressed.view.entries();

@@ -166,7 +166,8 @@ impl Session {
         &self,
         ground: &Ground<'_, '_>,
         brief: &Brief,
-        (sent, proposal): (u64, Option<&Proposal>),
+        sent: u64,
+        proposal: Option<&Proposal>,
         state: &State,
     ) -> Meter {
         let mut meter = state.meter;

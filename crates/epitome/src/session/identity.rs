@@ -70,7 +70,7 @@ impl Session {
             Identity::Branch { from, .. } => Ok(Belonging::to(&from.session, false)),
             Identity::New { opened } => {
                 let own = match self.resumed(source.format.name())? {
-                    None => self.reworded((&state.keys, &evidence), size, &holders)?,
+                    None => self.reworded(&state.keys, &evidence, size, &holders)?,
                     resumed => resumed,
                 };
                 if let Some(name) = own {
@@ -142,7 +142,8 @@ impl Session {
     /// that is started anew words its own anew.
     fn reworded(
         &self,
-        (keys, evidence): (&[EntryKey], &[Evidence]),
+        keys: &[EntryKey],
+        evidence: &[Evidence],
         size: impl Fn(usize) -> u64,
         holders: &[Holder],
     ) -> Result<Option<String>, Error> {

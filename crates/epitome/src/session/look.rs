@@ -27,7 +27,7 @@ impl Session {
         let source = &Source::shared(request, format, scan);
         let mut state = self.state.clone();
         let counter = self.counter_for(source.model());
-        let (reading, mut memory) = self.read(source, None, &mut state, (&counter, false))?;
+        let (reading, mut memory) = self.read(source, None, &mut state, &counter, false)?;
         let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
         let tail = &reading.tail(source, &state, gauge)?;
         let live = &self.live(source, window, tail)?;
@@ -54,7 +54,7 @@ impl Session {
         };
         let bytes = match (&whole, &mut memory) {
             (None, Some(memory)) => {
-                memory.grow(source, tail, (ground.tally.clone(), schemas), &state)?
+                memory.grow(source, tail, ground.tally.clone(), schemas, &state)?
             }
             (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?.0,
             (None, None) => source.unchanged(),

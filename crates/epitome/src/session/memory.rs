@@ -48,6 +48,14 @@ pub(crate) struct Standing {
     pub(crate) confidence: f64,
 }
 
+/// What adds up over requests that go on from each other.
+pub(crate) struct PromptFigures {
+    /// Tokens of the tools.
+    pub(crate) schemas: u64,
+    pub(crate) tally: Tally,
+    pub(crate) standing: Standing,
+}
+
 /// What a request adds to one that is remembered.
 pub(crate) struct Suffix {
     /// The new entries; their ids count from the first of them.
@@ -60,11 +68,11 @@ impl Memory {
     pub(crate) fn of(
         source: &Source<'_>,
         counter: &str,
-        schemas: u64,
-        (tally, standing): (Tally, Standing),
+        figures: PromptFigures,
         layout: Layout,
         last: Option<&Entry>,
     ) -> Self {
+        let PromptFigures { schemas, tally, standing } = figures;
         let grows = layout.can_grow() && !tally.is_open() && !last.is_some_and(is_reasoning);
         Self {
             format: source.format,
@@ -148,7 +156,8 @@ impl Memory {
         &mut self,
         source: &Source<'_>,
         tail: &Tail<'_>,
-        (tally, schemas): (Tally, u64),
+        tally: Tally,
+        schemas: u64,
         state: &State,
     ) -> Result<Bytes, Error> {
         let (lead, new) = (source.lead(), tail.came.len());

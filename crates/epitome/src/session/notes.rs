@@ -40,7 +40,8 @@ impl Notes {
     pub(crate) fn until(
         last: &str,
         session: &str,
-        (journal, scope): (&dyn Archive, &str),
+        journal: &dyn Archive,
+        scope: &str,
         settings: &Builder,
     ) -> Result<Self, StoreError> {
         let mut acts = journal.acts(scope, session)?;
@@ -54,7 +55,8 @@ impl Notes {
     fn news(
         &mut self,
         session: &str,
-        (journal, scope): (&dyn Archive, &str),
+        journal: &dyn Archive,
+        scope: &str,
         settings: &Builder,
         goals: impl Fn(&[Acted]) -> String,
     ) -> Result<Vec<String>, StoreError> {
@@ -119,7 +121,7 @@ impl Session {
             }
         };
         let mut notes = self.notes.clone();
-        let news = notes.news(&name, (&*self.journal, &self.scope), &self.settings, goals)?;
+        let news = notes.news(&name, &*self.journal, &self.scope, &self.settings, goals)?;
         let returned = !mem::take(&mut notes.returning).is_empty();
         for text in news {
             let content = format!("<{TAG}>\n{text}\n</{TAG}>");

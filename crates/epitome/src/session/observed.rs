@@ -14,6 +14,7 @@ use super::acts::Doing;
 use super::compress::Brief;
 use super::events::Events;
 use super::ground::Ground;
+use super::recalled::RecallWish;
 use super::state::State;
 use super::tally::intent;
 use crate::Error;
@@ -30,6 +31,28 @@ struct Aim {
     typed: Option<String>,
 }
 
+/// The request whose messages are looked at, and what it says to policies.
+#[derive(Clone, Copy)]
+struct ObservedTurn<'a, 's, 't> {
+    ground: &'a Ground<'s, 't>,
+    brief: &'a Brief,
+}
+
+/// A message that policies are asked about.
+#[derive(Clone, Copy)]
+struct AskedMessage {
+    key: EntryKey,
+    /// How often a model was asked about it before.
+    asked: usize,
+}
+
+/// A message that policies were shown.
+#[derive(Clone, Copy)]
+struct ShownMessage {
+    entry: EntryId,
+    tokens: u64,
+}
+
 impl Session {
     /// Shows the policies what is new, and records what they pin. `goals` are those in force when
     /// each of the new messages was said.
@@ -43,15 +66,16 @@ impl Session {
     ) -> Result<(), Error> {
         let looked_at = self.look_again(ground, brief, state, events).await?;
         let new = ground.tail.from(ground.incoming.sent);
+        let turn = ObservedTurn { ground, brief };
         let mut typed = ground.typed_before(ground.incoming.sent)?;
         for (entry, goal) in new.iter().zip(goals) {
             let aim = Aim { goal, typed: typed.clone() };
-            self.show(entry, aim, ground, brief, state, events).await?;
+            self.show(entry, aim, turn, state, events).await?;
             typed = intent(entry).map(str::to_owned).or(typed);
         }
         self.keep_questions(looked_at, state);
         for summary in std::mem::take(&mut state.written) {
-            self.find_goals(summary, Speaker::Model, ground, brief, state, events).await;
+            self.find_goals(summary, Speaker::Model, turn, state, events).await;
         }
         self.pin_wanted(ground, brief, state, events)
     }
@@ -67,11 +91,12 @@ impl Session {
         events: &mut Events,
     ) -> Vec<Option<String>> {
         let mut in_force = Vec::new();
+        let turn = ObservedTurn { ground, brief };
         for entry in ground.tail.from(ground.incoming.sent) {
             in_force.push(state.goal());
             let speaker = speaker(entry);
             if matches!(speaker, Speaker::Human | Speaker::Model) {
-                self.find_goals(spoken(entry), speaker, ground, brief, state, events).await;
+                self.find_goals(spoken(entry), speaker, turn, state, events).await;
             }
         }
         in_force
@@ -123,6 +148,7 @@ impl Session {
         let mut known = self.asked_about();
         known.extend(answered.iter().map(|(question, _)| question.key));
         let mut looked_at = Vec::new();
+        let turn = ObservedTurn { ground, brief };
         for (question, why) in answered {
             looked_at.push((question.key, By::Policy(question.policy.clone())));
             let Some(place) = place(&question.key) else { continue };
@@ -130,10 +156,10 @@ impl Session {
                 question.give_up(&brief.council, &why);
                 continue;
             }
-            let of = (question.key, question.asked);
-            let seen = self.seen_at_once(of, &question.job(), brief, state);
-            let shown = (EntryId(place as u32), question.job().entry.tokens);
-            self.take_up(seen, shown, ground, brief, state, events)?;
+            let about = AskedMessage { key: question.key, asked: question.asked };
+            let seen = self.seen_at_once(about, &question.job(), brief, state);
+            let (entry, tokens) = (EntryId(place as u32), question.job().entry.tokens);
+            self.take_up(seen, ShownMessage { entry, tokens }, turn, state, events)?;
         }
         let open = state.acts.as_ref().map(|acts| acts.open.clone()).unwrap_or_default();
         for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
@@ -141,7 +167,7 @@ impl Session {
             let Some(place) = old.filter(|place| *place >= ground.tail.first) else { continue };
             let aim = Aim { goal: state.goal(), typed: ground.typed_before(place)? };
             if let Some(entry) = ground.tail.from(place).first() {
-                self.show(entry, aim, ground, brief, state, events).await?;
+                self.show(entry, aim, turn, state, events).await?;
             }
             looked_at.push((key, by));
         }
@@ -153,11 +179,11 @@ impl Session {
         &self,
         entry: &Entry,
         Aim { goal, typed }: Aim,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
+        turn: ObservedTurn<'_, '_, '_>,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
+        let ObservedTurn { ground, brief } = turn;
         let text = entry.readable();
         let mut job = ObserveJob {
             common: brief.common.clone(),
@@ -171,9 +197,13 @@ impl Session {
         let place = ground.tail.place(entry.id);
         let seen = match self.defers() {
             false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
-            true => self.seen_at_once((ground.incoming.keys[place.index()], 0), &job, brief, state),
+            true => {
+                let about = AskedMessage { key: ground.incoming.keys[place.index()], asked: 0 };
+                self.seen_at_once(about, &job, brief, state)
+            }
         };
-        self.take_up(seen, (place, job.entry.tokens), ground, brief, state, events)
+        let shown = ShownMessage { entry: place, tokens: job.entry.tokens };
+        self.take_up(seen, shown, turn, state, events)
     }
 
     /// Keeps for a new process about which messages models are asked from now on, and about which of
@@ -202,16 +232,17 @@ impl Session {
     /// to it in the background, and they look at the message once more.
     fn seen_at_once(
         &self,
-        (key, asked): (EntryKey, usize),
+        about: AskedMessage,
         job: &ObserveJob<'_>,
         brief: &Brief,
         state: &mut State,
     ) -> Option<Observe> {
+        let AskedMessage { key, asked } = about;
         match brief.council.ask_at_once(job, |rest, job| rest.observe(job)) {
             Ok(seen) => seen,
             Err(ask) => {
                 let policy = brief.council.chain.winner("observe").unwrap_or_default();
-                let question = Question::new(policy, key, job, (ask, asked + 1));
+                let question = Question::new(policy, key, job, ask, asked + 1);
                 match asked < ASKS {
                     true => state.asking.push(question),
                     false => question.give_up(&brief.council, TWICE),
@@ -225,12 +256,12 @@ impl Session {
     fn take_up(
         &self,
         seen: Option<Observe>,
-        (entry, tokens): (EntryId, u64),
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
+        shown: ShownMessage,
+        turn: ObservedTurn<'_, '_, '_>,
         state: &mut State,
         events: &mut Events,
     ) -> Result<(), Error> {
+        let (ObservedTurn { ground, brief }, ShownMessage { entry, tokens }) = (turn, shown);
         let [_, size] = ground.size();
         let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen else {
             return Ok(());
@@ -255,8 +286,8 @@ impl Session {
         }
         if let Some(query) = recall {
             let counter = ground.tail.tokens.gauge().counter;
-            let (wanted, by) = ((&*query, most), By::Policy(policy));
-            let told = self.recall(wanted, (ground.name, counter), by, state)?;
+            let (wish, by) = (RecallWish { query, most }, By::Policy(policy));
+            let told = self.recall(&wish, ground.name, counter, by, state)?;
             told.into_iter().for_each(|told| events.add([size; 2], told));
         }
         Ok(())
@@ -267,11 +298,11 @@ impl Session {
         &self,
         text: String,
         speaker: Speaker,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
+        turn: ObservedTurn<'_, '_, '_>,
         state: &mut State,
         events: &mut Events,
     ) {
+        let ObservedTurn { ground, brief } = turn;
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
         let (common, by) = (brief.common.clone(), speaker.name().to_owned());
         let mut job = GoalsJob { common, speaker: by, text, goals };

@@ -74,7 +74,7 @@ impl Session {
             state.memory = None;
         }
         let known = Arc::clone(&state.erased);
-        let (reading, memory) = self.read(source, pushed, state, (counter, true))?;
+        let (reading, memory) = self.read(source, pushed, state, counter, true)?;
         if *known != *state.erased {
             self.background.iter_mut().for_each(Background::forget);
         }
@@ -194,7 +194,7 @@ impl Session {
             Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
             _ => incoming.sent < incoming.keys.len() || !incoming.stands,
         };
-        let meter = self.metered(ground, &decided.brief, (sent, proposed), state);
+        let meter = self.metered(ground, &decided.brief, sent, proposed, state);
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
             let batch = self.batch(ground, arrival, sent, meter.reading());
             self.journal.append(&self.scope, ground.name, &batch)?;
@@ -234,8 +234,8 @@ impl Session {
     ) -> Result<Option<(Bytes, Memory)>, Error> {
         let (bytes, remembered) = match (whole, memory) {
             (None, Some(mut memory)) => {
-                let figures = (ground.tally.clone(), ground.schemas);
-                (memory.grow(ground.source, ground.tail, figures, state)?, memory)
+                let (tally, schemas) = (ground.tally.clone(), ground.schemas);
+                (memory.grow(ground.source, ground.tail, tally, schemas, state)?, memory)
             }
             (Some(whole), _) => match self.written(ground, whole, counter.id(), state) {
                 Err(Error::Invalid(found)) if self.take_back(ground, &found)? => return Ok(None),

@@ -16,7 +16,7 @@ use super::state::{Known, chains};
 use super::{Given, Prompt, Session};
 use crate::Error;
 use crate::journal::pages;
-use crate::recorded::{said, title};
+use crate::recorded::{MessageName, WireMessage, said, title};
 use crate::request::Request;
 
 impl Session {
@@ -70,10 +70,10 @@ impl Session {
         let (format, after, place) = (pushed.format, pushed.chain, pushed.len());
         let model = pushed.model.clone();
         let key = EntryKey::of(&entry);
-        let names = (key, after.then(key));
+        let name = MessageName { key, chain: after.then(key) };
         let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
         let placed = Entry { id: EntryId(place as u32), ..entry };
-        let said = said((format, bytes), &placed, names, tokens[0], &self.redaction);
+        let said = said(WireMessage { format, bytes }, &placed, name, tokens[0], &self.redaction);
         let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
         let batch = Batch { after, model, title, ..batch(format, vec![said]) };
         let moves = self.journal.moves();
@@ -131,8 +131,8 @@ impl Session {
         if let Some(asked) = asked.filter(|asked| *asked != recorded) {
             return Err(Error::OtherFormat { history: recorded, asked });
         }
-        let journal = (&*self.journal, &*self.scope);
-        self.notes = Notes::until(&info.last, name, journal, &self.settings)?;
+        let (journal, scope) = (&*self.journal, &*self.scope);
+        self.notes = Notes::until(&info.last, name, journal, scope, &self.settings)?;
         let mut said = Vec::with_capacity(info.messages as usize);
         pages(&*self.journal, &self.scope, &info, |page| {
             said.extend_from_slice(page);
@@ -162,8 +162,10 @@ impl Session {
         let sizes = self.sizes(entries, document.model());
         let new = entries.iter().skip(known).map(|entry| {
             let at = entry.id.index();
-            let bytes = (pushed.format, document.message_bytes(entry.id));
-            said(bytes, entry, (keys[at], chains[at]), sizes[at], &self.redaction)
+            let bytes = document.message_bytes(entry.id);
+            let message = WireMessage { format: pushed.format, bytes };
+            let name = MessageName { key: keys[at], chain: chains[at] };
+            said(message, entry, name, sizes[at], &self.redaction)
         });
         let batch = Batch {
             after: known.checked_sub(1).map_or_else(Chain::default, |last| chains[last]),

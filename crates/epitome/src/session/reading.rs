@@ -30,7 +30,8 @@ impl Session {
         source: &Source<'_>,
         pushed: Option<Known>,
         state: &mut State,
-        (counter, begin): (&Arc<dyn Counter>, bool),
+        counter: &Arc<dyn Counter>,
+        begin: bool,
     ) -> Result<(Reading, Option<Memory>), Error> {
         let mut memory = state.memory.take();
         let keys = Arc::clone(&state.keys);
@@ -64,8 +65,8 @@ impl Session {
         let reconciled = state.take_up(read);
         let extends = matches!(reconciled, Reconciled::Extend { .. });
         let belonging = self.belonging(source, state, extends, begin)?;
-        let journal = (&*self.journal, &*self.scope);
-        let incoming = state.meet(reconciled, belonging, sent, journal)?;
+        let (journal, scope) = (&*self.journal, &*self.scope);
+        let incoming = state.meet(reconciled, belonging, sent, journal, scope)?;
         let suffix = suffix.filter(|_| incoming.steady);
         let memory = memory.filter(|_| suffix.is_some());
         let known = memory.as_ref().map(|memory| (memory.tally.clone(), memory.standing));

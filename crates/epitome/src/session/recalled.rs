@@ -17,16 +17,25 @@ const MOST: u64 = 500;
 /// Some excerpts are too long with what is said of them: so many times as much is looked through.
 const SPARE: u64 = 8;
 
+/// What is wanted back of what was said before.
+pub(crate) struct RecallWish {
+    pub(crate) query: String,
+    /// How much at most, in tokens; none where nobody says.
+    pub(crate) most: Option<u64>,
+}
+
 impl Session {
     /// Searches what left the prompts of a session, and has what is found come back. Gives what the
     /// host is told; nothing where the same is about to come back already.
     pub(crate) fn recall(
         &self,
-        (query, most): (&str, Option<u64>),
-        (name, counter): (&str, &dyn Counter),
+        wish: &RecallWish,
+        name: &str,
+        counter: &dyn Counter,
         by: By,
         state: &mut State,
     ) -> Result<Option<Happened>, StoreError> {
+        let RecallWish { query, most } = wish;
         let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
         let most = most.unwrap_or(MOST);
         let of = SessionOf { scope: &self.scope, session: name };

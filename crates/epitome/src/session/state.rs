@@ -156,7 +156,8 @@ impl State {
         mut reconciled: Reconciled,
         belonging: Belonging,
         sent: Option<usize>,
-        (journal, scope): (&dyn Archive, &str),
+        journal: &dyn Archive,
+        scope: &str,
     ) -> Result<Incoming, StoreError> {
         let Belonging { session, proven, inherited } = belonging;
         if session != self.session {

@@ -181,10 +181,11 @@ impl Session {
     pub(super) fn put_in_place(
         &self,
         ground: &mut Ground<'_, '_>,
-        (made, warning): Made,
+        made: Made,
         state: &mut State,
         events: &mut Events,
     ) {
+        let (made, warning) = made;
         let made = Assembled { epoch: ground.standing.epoch, ..made };
         let Some(mandate) = &mut ground.mandate else { return };
         ground.assembled = mandate.growth(&made, ground.tail.tokens.gauge().counter);
@@ -219,8 +220,8 @@ impl Session {
         let rendered = council.ask(&mut job, |rest, job| rest.render(job)).await;
         let is_one = rendered.is_some_and(|rendered| rendered.parts.is_some());
         if is_one {
-            let journal = (&*self.journal, &*self.scope);
-            self.notes = Notes::until(&now, &name, journal, &self.settings)?;
+            let (journal, scope) = (&*self.journal, &*self.scope);
+            self.notes = Notes::until(&now, &name, journal, scope, &self.settings)?;
         }
         Ok(is_one)
     }

@@ -114,18 +114,29 @@ impl Work<'_> {
     }
 }
 
+/// What an epoch is to state of the work.
+pub(crate) struct WantedWork<'a> {
+    /// What the policies ordered.
+    pub(crate) orders: &'a Orders,
+    /// The system prompt that goes with it.
+    pub(crate) system: Option<&'a Assembled>,
+    /// The names of the augments that the user and the agent chose.
+    pub(crate) chosen: &'a [String],
+    /// The excerpts that come back.
+    pub(crate) returning: &'a [String],
+}
+
 impl Session {
     /// The texts that state the work in the epoch that is planned, the most telling first, and what
-    /// people demanded. `chosen` are the names of the augments that the user and the agent chose,
-    /// `returning` the excerpts that come back; the first `older` messages are told of.
+    /// people demanded. The first `older` messages are told of.
     pub(crate) async fn stated(
         &self,
         ground: &Ground<'_, '_>,
         planning: &Planning<'_, '_>,
-        (orders, system): (&Orders, Option<&Assembled>),
-        (chosen, returning): (&[String], &[String]),
+        wanted: &WantedWork<'_>,
         older: usize,
     ) -> (Vec<Option<String>>, Demands) {
+        let WantedWork { orders, system, chosen, returning } = *wanted;
         let options = &self.settings.profile.options.state;
         let (council, common) = (planning.council, planning.common);
         let label = worded(Wording::State, self.back(), council, common).await;
@@ -142,14 +153,14 @@ impl Session {
             target: planning.target,
             gauge: *ground.tail.tokens.gauge(),
         };
-        let demands = demanded(&ground.tail.came, older, (options, work.label));
+        let demands = demanded(&ground.tail.came, older, options, work.label);
         (work.texts(), Demands { most: planning.most.most, ..demands })
     }
 }
 
 /// What people demanded. Of the newest messages a client may still change some, so nothing that
 /// those say takes back what was said before.
-fn demanded(came: &[Entry], older: usize, (options, label): (&StateOptions, &str)) -> Demands {
+fn demanded(came: &[Entry], older: usize, options: &StateOptions, label: &str) -> Demands {
     if options.rules <= 0.0 {
         return Demands::default();
     }

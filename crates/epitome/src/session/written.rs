@@ -13,7 +13,7 @@ use super::Session;
 use super::compress::Proposal;
 use super::events::Events;
 use super::ground::{Ground, Whole};
-use super::memory::Memory;
+use super::memory::{Memory, PromptFigures};
 use super::state::State;
 use crate::Error;
 use crate::outgoing::checked;
@@ -100,9 +100,10 @@ impl Session {
             true => source.unchanged(),
             false => checked(document, document.laid_out(&layout))?.into(),
         };
-        let figures = (ground.tally.clone(), ground.standing);
+        let (schemas, tally) = (ground.schemas, ground.tally.clone());
+        let figures = PromptFigures { schemas, tally, standing: ground.standing };
         let last = document.entries().last();
-        let memory = Memory::of(source, counter, ground.schemas, figures, layout, last);
+        let memory = Memory::of(source, counter, figures, layout, last);
         let waits = whole.waits(&ground.incoming.keys);
         Ok((bytes, if waits { memory.read_whole_next() } else { memory }))
     }

@@ -28,6 +28,15 @@ pub(super) struct Missed {
     pub(super) lack: Lack,
 }
 
+/// What a model has room for, in tokens.
+#[derive(Clone, Copy)]
+struct AnswerRoom {
+    /// The most that its answer may take.
+    answer: u64,
+    /// Its window, where that is known.
+    window: Option<u64>,
+}
+
 impl Writer<'_> {
     /// How the model is asked, where a policy says so.
     pub(super) async fn prompt(
@@ -79,11 +88,12 @@ impl Writer<'_> {
         }
         let messages: Vec<_> = job.entries.iter().map(|entry| told(entry)).collect();
         let sent: u64 = messages.iter().map(|message| job.measure.size(message)).sum();
-        match self.told(prompt, job, &messages, must_keep, answer, window).await {
+        match self.told(prompt, job, &messages, must_keep, AnswerRoom { answer, window }).await {
             // What the provider said of its window, or else half of what it refused.
             Err(Missed { lack: Lack::Window(told), .. }) => {
                 let window = told.map_or(sent / 2, |told| self.within(told));
-                self.told(prompt, job, &messages, must_keep, answer, Some(window)).await
+                let room = AnswerRoom { answer, window: Some(window) };
+                self.told(prompt, job, &messages, must_keep, room).await
             }
             said => said,
         }
@@ -107,9 +117,9 @@ impl Writer<'_> {
         job: &SummaryJob<'_>,
         messages: &[String],
         must_keep: &Facts,
-        answer: u64,
-        window: Option<u64>,
+        room: AnswerRoom,
     ) -> Result<String, Missed> {
+        let AnswerRoom { answer, window } = room;
         let conversation = messages.join(BETWEEN);
         let question = Question::about(prompt, &conversation, must_keep);
         let Some(window) = window.filter(|window| question.size(job.measure) + answer > *window)

@@ -8,7 +8,7 @@ mod prepared;
 
 use std::ops::ControlFlow;
 
-use epitome_kernel::{ChainRound, epoch_of};
+use epitome_kernel::{ChainRound, EpochGround, epoch_of};
 use epitome_plan::{CompressOptions, Compressed, stalled};
 use epitome_types::hook::{Order, Orders};
 use epitome_types::{Budget, By, Cause, Classed, Epoch, Happened, Op, Plan, Skip, Stage, Unit};
@@ -222,7 +222,9 @@ impl Proposing<'_, '_> {
         let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
         let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
         let keys = &ground.incoming.keys;
-        let epoch = epoch_of(&compressed.plan, keys, tells, in_force, number, due.cause)?;
+        let cause = due.cause;
+        let over = EpochGround { keys, tells, parent: in_force, number, cause };
+        let epoch = epoch_of(&compressed.plan, &over)?;
         let epoch = Epoch { tokens: [self.size(), compressed.size[1]], ..epoch };
         let epoch = match in_force.filter(|_| due.work == Work::Reword) {
             Some(in_force) => in_other_words(epoch, in_force.epoch),
@@ -236,7 +238,7 @@ impl Proposing<'_, '_> {
         let draft = words.draft.unwrap_or_default().within(&compressed.plan);
         let confidence = [standing.confidence(), draft.confidence(), made.confidence];
         let confidence = confidence.into_iter().flatten().reduce(f64::min);
-        let mut proposal = session.proposal(ground, compressed, epoch, (snapshot, confidence));
+        let mut proposal = session.proposal(ground, compressed, epoch, snapshot, confidence);
         (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
         proposal.written.extend([&standing, &draft].into_iter().flat_map(Worded::texts));
         proposal.beside.extend(standing.events());

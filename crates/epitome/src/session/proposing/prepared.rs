@@ -15,13 +15,13 @@ use super::{Passed, Proposing, in_tokens};
 use crate::Error;
 use crate::background::Worded;
 use crate::facts::columns;
-use crate::planning::{Planning, Told, shaped};
+use crate::planning::{GivenOrders, Planning, Told, shaped};
 use crate::recent::leave_alone;
 use crate::session::due::Work;
 use crate::session::inputs;
 use crate::session::mark::Moved;
 use crate::session::state::State;
-use crate::session::work;
+use crate::session::work::{self, WantedWork};
 use crate::writer::Patience;
 
 /// What a policy ordered.
@@ -165,9 +165,9 @@ impl Proposing<'_, '_> {
         let grown = ground.growth(drafted).unwrap_or(ground.assembled);
         let envelope = Envelope { tokens: ground.schemas + grown, bytes: 0 };
         let back = session.way_back(ground);
-        let options = (session.settings.profile.compress(back, envelope), back);
-        let ordered = (&ordered.orders, ordered.policy.clone());
-        let options = shaped(options, &brief.council, &brief.common, ordered).await;
+        let options = session.settings.profile.compress(back, envelope);
+        let given = GivenOrders { orders: &ordered.orders, policy: ordered.policy.clone() };
+        let options = shaped(options, back, &brief.council, &brief.common, given).await;
         let unbind = session.settings.profile.unbinds(ground.source.document()?);
         let inputs = planning.inputs();
         Ok(CompressOptions { inputs, unbind, passages: true, ..options })
@@ -207,8 +207,9 @@ impl Proposing<'_, '_> {
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
         let returning = acts.map_or(&[][..], |acts| &acts.returning);
         let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
-        let with = (&ordered.orders, drafted);
-        let stated = self.session.stated(self.ground, planning, with, (chosen, returning), *older);
+        let system = drafted;
+        let wanted = WantedWork { orders: &ordered.orders, system, chosen, returning };
+        let stated = self.session.stated(self.ground, planning, &wanted, *older);
         let (stated, demands) = stated.await;
         // What was demanded is left out only where nothing else is left to leave out.
         let least = self.due.gives_up(attempts);

@@ -1,6 +1,6 @@
 //! Compressions whose prompts their provider would refuse, and epochs that may not apply yet.
 
-use epitome_kernel::{Departure, Opinion, Policy, Rest, epoch_of};
+use epitome_kernel::{Departure, EpochGround, Opinion, Policy, Rest, epoch_of};
 use epitome_types::hook::{Drop, Order, Orders, Place, PlanJob};
 use epitome_types::{Cause, EntryId, EntryKey, Epoch, Op, Plan, Stage};
 use serde_json::json;
@@ -56,7 +56,17 @@ fn keys(history: &[u8]) -> Vec<EntryKey> {
 fn without(taken: usize, history: &[u8], journal: &Memory) -> Epoch {
     let ops = vec![Op::Drop { entries: vec![EntryId(taken as u32)] }];
     let plan = Plan { ops, reason: String::new() };
-    let mut epoch = epoch_of(&plan, &keys(history), None, None, 1, Cause::Hard).unwrap();
+    let mut epoch = epoch_of(
+        &plan,
+        &EpochGround {
+            keys: &keys(history),
+            tells: None,
+            parent: None,
+            number: 1,
+            cause: Cause::Hard,
+        },
+    )
+    .unwrap();
     epoch.id = epoch.hash();
     let scope = crate::scope("default");
     let seen = journal.seen(&scope).unwrap();
