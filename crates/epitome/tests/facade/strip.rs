@@ -4,7 +4,9 @@
 use epitome_kernel::types::hook::{Order, Orders, Place, Strip};
 use epitome_kernel::types::{Body, Budget, Entry, EntryId, Op, Plan, Role, Unit};
 use epitome_kernel::{Gauge, Sizes, Thread, apply};
-use epitome_plan::{Assembly, CompressOptions, Demands, Envelope, Outcome, Texts, assemble};
+use epitome_plan::{
+    Assembly, CompressOptions, Demands, Envelope, Outcome, PlanMeans, Texts, assemble,
+};
 use epitome_testkit::{FixedCounter, now};
 use epitome_types::{Stand, Style};
 use epitome_wire::{Document, Format, validate};
@@ -215,8 +217,9 @@ fn stripped(
 ) -> Plan {
     let ops = vec![Order::Strip(Strip { entries: places })];
     let orders = Orders { ops, ..Orders::default() };
-    let (counter, most) = (&FixedCounter::Words, Budget { unit: Unit::Tokens, most: 1 << 20 });
-    let made = Assembly::new(thread, options, most, counter, 0, standing, &orders);
+    let budget = Budget { unit: Unit::Tokens, most: 1 << 20 };
+    let means = PlanMeans { budget, counter: &FixedCounter::Words, summarizers: 0 };
+    let made = Assembly::new(thread, options, means, standing, &orders);
     match now(assemble(made.expect("places of the thread"), thread, options, &[])) {
         Outcome::Compressed(done) => done.plan,
         Outcome::NothingToDo { .. } => Plan::default(),
