@@ -5,6 +5,9 @@
 //! Hosts take [`for_model`], usually inside [`Cached`], and hand it to the kernel as its
 //! [`Counter`](epitome_kernel::Counter).
 //!
+//! Each vocabulary is a feature, `o200k` and `cl100k`. Where that of a model is not compiled in, its
+//! counts are estimates, and their id says what they rest on.
+//!
 //! ```
 //! use epitome_count::{Cached, for_model};
 //! use epitome_kernel::Counter;
@@ -16,23 +19,35 @@
 
 mod cached;
 mod calibration;
+#[cfg(feature = "vocabularies")]
 mod class;
+#[cfg(feature = "vocabularies")]
 mod counter;
+mod estimate;
+#[cfg(feature = "vocabularies")]
 mod hash;
 mod image;
+#[cfg(feature = "vocabularies")]
 mod merge;
 mod model;
 #[cfg(test)]
+#[cfg(all(feature = "o200k", feature = "cl100k"))]
 mod oracle;
+#[cfg(feature = "vocabularies")]
 mod scan;
+#[cfg(feature = "vocabularies")]
 mod table;
+#[cfg(feature = "vocabularies")]
 mod tokenizer;
 mod tools;
 
 pub use cached::Cached;
 pub use calibration::{Calibration, Factor};
-pub use counter::{Estimate, ModelCounter, VocabularyCounter};
+#[cfg(feature = "vocabularies")]
+pub use counter::VocabularyCounter;
+pub use estimate::Estimate;
 pub use image::ImagePrice;
-pub use model::for_model;
+pub use model::{ModelCounter, for_model};
+#[cfg(feature = "vocabularies")]
 pub use tokenizer::{Tokenizer, Vocabulary};
 pub use tools::{ToolFormat, tools};

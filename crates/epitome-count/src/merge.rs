@@ -147,6 +147,7 @@ fn pair(tables: &Tables, left: u32, right: u32) -> u32 {
 }
 
 #[cfg(test)]
+#[cfg(all(feature = "o200k", feature = "cl100k"))]
 mod tests {
     use super::*;
     use crate::table::{CL100K, O200K};

@@ -1,16 +1,81 @@
 //! Which counter a model's name stands for: one table of data. Called by hosts that know the model.
 
-use crate::{Estimate, ImagePrice, ModelCounter, Vocabulary, VocabularyCounter};
+use epitome_kernel::Counter;
+use epitome_kernel::types::Image;
+
+use crate::{Estimate, ImagePrice};
+#[cfg(feature = "vocabularies")]
+use crate::{Vocabulary, VocabularyCounter};
 
 use Basis::{Exact, Percent};
 use ImagePrice::Area;
-use Vocabulary::{Cl100k, O200k};
+use Published::{Cl100k, O200k};
+
+/// The counter of a model, see [`for_model`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelCounter {
+    /// The model's vocabulary is known.
+    #[cfg(feature = "vocabularies")]
+    Exact(VocabularyCounter),
+    /// It is not.
+    Estimate(Estimate),
+}
+
+impl ModelCounter {
+    fn inner(&self) -> &dyn Counter {
+        match self {
+            #[cfg(feature = "vocabularies")]
+            Self::Exact(counter) => counter,
+            Self::Estimate(counter) => counter,
+        }
+    }
+}
+
+impl Counter for ModelCounter {
+    fn id(&self) -> &str {
+        self.inner().id()
+    }
+
+    fn count(&self, text: &str) -> u64 {
+        self.inner().count(text)
+    }
+
+    fn image(&self, image: &Image) -> u64 {
+        self.inner().image(image)
+    }
+}
+
+/// A vocabulary that its vendor published.
+#[derive(Clone, Copy)]
+enum Published {
+    O200k,
+    Cl100k,
+}
+
+impl Published {
+    /// The counter by it; an estimate of that where it is not compiled in.
+    fn counter(self, images: ImagePrice) -> ModelCounter {
+        match self {
+            #[cfg(feature = "o200k")]
+            O200k => exact(Vocabulary::O200k, images),
+            #[cfg(feature = "cl100k")]
+            Cl100k => exact(Vocabulary::Cl100k, images),
+            #[cfg(not(all(feature = "o200k", feature = "cl100k")))]
+            _ => ModelCounter::Estimate(Estimate::new(100, images)),
+        }
+    }
+}
+
+#[cfg(feature = "vocabularies")]
+fn exact(vocabulary: Vocabulary, images: ImagePrice) -> ModelCounter {
+    ModelCounter::Exact(VocabularyCounter::new(vocabulary, images))
+}
 
 /// What counts of a model rest on.
 #[derive(Clone, Copy)]
 enum Basis {
     /// Its vocabulary.
-    Exact(Vocabulary),
+    Exact(Published),
     /// That much of the `o200k_base` count, in percent.
     Percent(u32),
 }
@@ -64,7 +129,7 @@ pub fn for_model(name: &str) -> ModelCounter {
     let (basis, images) =
         std::iter::once(0).chain(ends).find_map(|start| longest(&name[start..])).unwrap_or(UNKNOWN);
     match basis {
-        Exact(vocabulary) => ModelCounter::Exact(VocabularyCounter::new(vocabulary, images)),
+        Exact(vocabulary) => vocabulary.counter(images),
         Percent(percent) => ModelCounter::Estimate(Estimate::new(percent, images)),
     }
 }
@@ -79,10 +144,8 @@ fn longest(name: &str) -> Option<(Basis, ImagePrice)> {
 }
 
 #[cfg(test)]
+#[cfg(all(feature = "o200k", feature = "cl100k"))]
 mod tests {
-    use epitome_kernel::Counter;
-    use epitome_kernel::types::Image;
-
     use super::*;
 
     fn check(name: &str, id: &str) {

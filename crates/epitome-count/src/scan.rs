@@ -5,11 +5,13 @@
 use crate::class::bits::{LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UNCASED, UPPER};
 use crate::class::{class_at, run};
 
+#[cfg(feature = "cl100k")]
 const LETTER: u8 = UPPER | LOWER | UNCASED;
 const BLANK: u8 = SPACE | NEWLINE;
 const SYMBOL: u8 = OTHER | MARK;
 
 /// The end of the o200k_base piece that starts at `start`, which must be before the end.
+#[cfg(feature = "o200k")]
 #[inline]
 pub(crate) fn o200k(text: &str, start: usize) -> usize {
     let (first, len) = class_at(text, start);
@@ -27,6 +29,7 @@ pub(crate) fn o200k(text: &str, start: usize) -> usize {
 }
 
 /// The end of the cl100k_base piece that starts at `start`, which must be before the end.
+#[cfg(feature = "cl100k")]
 #[inline]
 pub(crate) fn cl100k(text: &str, start: usize) -> usize {
     let (first, len) = class_at(text, start);
@@ -49,6 +52,7 @@ pub(crate) fn cl100k(text: &str, start: usize) -> usize {
 /// The first two alternatives of o200k_base from after their prefix: upper case then at least one
 /// lower, else at least one upper. Uncased letters and marks are both, so where no lower case
 /// follows, the first alternative backs up to the last of them.
+#[cfg(feature = "o200k")]
 fn cased_word(text: &str, start: usize) -> Option<usize> {
     let mut end = start;
     let mut uncased = None;
@@ -129,6 +133,7 @@ fn blanks(text: &str, start: usize, whole_tail: bool) -> usize {
 }
 
 #[cfg(test)]
+#[cfg(all(feature = "o200k", feature = "cl100k"))]
 mod tests {
     use super::*;
 

@@ -44,6 +44,7 @@ macro_rules! table {
 }
 
 /// o200k_base.
+#[cfg(feature = "o200k")]
 pub(crate) static O200K: Tables = Tables {
     bytes: include_bytes!(concat!(env!("OUT_DIR"), "/o200k.bytes")).as_chunks().0,
     pairs: table!("o200k.pairs"),
@@ -52,6 +53,7 @@ pub(crate) static O200K: Tables = Tables {
 };
 
 /// cl100k_base.
+#[cfg(feature = "cl100k")]
 pub(crate) static CL100K: Tables = Tables {
     bytes: include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.bytes")).as_chunks().0,
     pairs: table!("cl100k.pairs"),

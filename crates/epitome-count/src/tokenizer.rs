@@ -6,7 +6,11 @@ use std::cell::RefCell;
 
 use crate::merge::Merger;
 use crate::scan;
-use crate::table::{CL100K, O200K, Tables};
+#[cfg(feature = "cl100k")]
+use crate::table::CL100K;
+#[cfg(feature = "o200k")]
+use crate::table::O200K;
+use crate::table::Tables;
 
 thread_local! {
     static MERGER: RefCell<Merger> = RefCell::default();
@@ -16,8 +20,10 @@ thread_local! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vocabulary {
     /// `o200k_base`, of GPT-4o and later.
+    #[cfg(feature = "o200k")]
     O200k,
     /// `cl100k_base`, of GPT-4 and GPT-3.5.
+    #[cfg(feature = "cl100k")]
     Cl100k,
 }
 
@@ -25,7 +31,9 @@ impl Vocabulary {
     /// The name its publisher gave it.
     pub const fn name(self) -> &'static str {
         match self {
+            #[cfg(feature = "o200k")]
             Self::O200k => "o200k_base",
+            #[cfg(feature = "cl100k")]
             Self::Cl100k => "cl100k_base",
         }
     }
@@ -33,7 +41,9 @@ impl Vocabulary {
     #[cfg(test)]
     fn tables(self) -> &'static Tables {
         match self {
+            #[cfg(feature = "o200k")]
             Self::O200k => &O200K,
+            #[cfg(feature = "cl100k")]
             Self::Cl100k => &CL100K,
         }
     }
@@ -59,7 +69,9 @@ impl Tokenizer {
     /// Tokens of a text, read as plain text.
     pub fn count(self, text: &str) -> u64 {
         match self.vocabulary {
+            #[cfg(feature = "o200k")]
             Vocabulary::O200k => count(&O200K, text, scan::o200k),
+            #[cfg(feature = "cl100k")]
             Vocabulary::Cl100k => count(&CL100K, text, scan::cl100k),
         }
     }
@@ -68,7 +80,9 @@ impl Tokenizer {
     #[cfg(test)]
     pub(crate) fn encode(self, text: &str) -> Vec<u32> {
         let piece = match self.vocabulary {
+            #[cfg(feature = "o200k")]
             Vocabulary::O200k => scan::o200k,
+            #[cfg(feature = "cl100k")]
             Vocabulary::Cl100k => scan::cl100k,
         };
         let mut ids = Vec::new();

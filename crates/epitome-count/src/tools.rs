@@ -69,6 +69,7 @@ fn compact(json: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "o200k")]
 mod tests {
     use super::*;
     use crate::VocabularyCounter;
