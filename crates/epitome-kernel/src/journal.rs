@@ -212,6 +212,9 @@ pub enum Commit {
 }
 
 /// Records live conversations.
+///
+/// A store of the host's own has to fill what has no body here. What it leaves out is not recorded,
+/// as the method says, or refused ([`StoreError::NotOffered`]) where somebody waits for it.
 pub trait Journal: Send + Sync {
     /// The index of the deepest of these histories that a session recorded. `chains` are the
     /// prefixes of one history, shortest first.
@@ -229,14 +232,18 @@ pub trait Journal: Send + Sync {
     /// The sessions that may be the one that a request goes on from, in the order in which they
     /// began: all of its label, and of the others of its API the ones that hold most of it, and those
     /// that hold a few messages less.
+    /// A store need not look for any; then only its name leads to a session.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError>;
+    fn holders(&self, _scope: &str, _clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Begins a session that holds no message yet. One that leaves another has its rewrites up to that
     /// place, and of its acts, epochs, pins and marks those that were recorded there or before.
+    /// A store need not offer it; then each session has to be named.
     ///
     /// # Errors
     ///
@@ -244,11 +251,13 @@ pub trait Journal: Send + Sync {
     /// cannot leave; or when the store cannot be written.
     fn begin(
         &self,
-        scope: &str,
-        session: &str,
-        beginning: &Beginning,
-        at: &str,
-    ) -> Result<(), StoreError>;
+        _scope: &str,
+        _session: &str,
+        _beginning: &Beginning,
+        _at: &str,
+    ) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "begin a session by itself" })
+    }
 
     /// Records a request, or messages without one: on return they survive a crash of the process.
     /// Messages that are known
@@ -265,12 +274,15 @@ pub trait Journal: Send + Sync {
     /// Records what came back for a request, beside the history that was asked with. It leaves
     /// [`Journal::seen`] as it is: an answer changes no prompt. What says the same as an erased
     /// message is recorded without its content.
+    /// A store need not keep answers: then none of them proves which session a request is of.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`] for a session that recorded no message; [`StoreError::Damaged`]
     /// where the history is not recorded; or when the store cannot be written.
-    fn answered(&self, scope: &str, session: &str, answer: &Answered) -> Result<(), StoreError>;
+    fn answered(&self, _scope: &str, _session: &str, _answer: &Answered) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// The rewrites of these entries in a session.
     ///
@@ -336,31 +348,46 @@ pub trait Journal: Send + Sync {
     ) -> Result<Commit, StoreError>;
 
     /// Records a mark of a session.
+    /// Without it nothing is taken back, and nothing pinned by hand.
     ///
     /// # Errors
     ///
     /// [`StoreError::NothingToMark`] for an epoch that is unknown, or already as the mark wants
     /// it, and for taking out a pin that is not there; [`StoreError::NoSession`]; or when the store
     /// cannot be written.
-    fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError>;
+    fn mark(
+        &self,
+        _scope: &str,
+        _session: &str,
+        _mark: &Mark,
+        _at: &str,
+    ) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "keep marks" })
+    }
 
     /// What a session's trigger goes by, as its newest request said; a new meter's reading where
     /// nothing is recorded.
+    /// A store that does not keep it has the trigger begin anew in each process.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn meter(&self, scope: &str, session: &str) -> Result<MeterReading, StoreError>;
+    fn meter(&self, _scope: &str, _session: &str) -> Result<MeterReading, StoreError> {
+        Ok(MeterReading::default())
+    }
 
     /// What policies noted of a session, as JSON by the policy's name; empty where nothing was.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError>;
+    fn memos(&self, _scope: &str, _session: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        Ok(BTreeMap::new())
+    }
 
     /// Records what policies noted of a session, in the place of all that they noted before. It
     /// leaves [`Journal::seen`] as it is: a note changes no prompt.
+    /// A store need not keep that: then policies know of a session what they noted in this process.
     ///
     /// # Errors
     ///
@@ -368,10 +395,12 @@ pub trait Journal: Send + Sync {
     /// be written.
     fn note(
         &self,
-        scope: &str,
-        session: &str,
-        memos: &BTreeMap<String, String>,
-    ) -> Result<(), StoreError>;
+        _scope: &str,
+        _session: &str,
+        _memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// What was learned in a scope of models and their providers, as JSON by what it is about;
     /// empty where nothing was.
@@ -379,24 +408,32 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError>;
+    fn lessons(&self, _scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        Ok(BTreeMap::new())
+    }
 
     /// Records what was learned about something, in the place of what was learned of it before. No
     /// session is needed, and none takes it along when it goes. It leaves [`Journal::seen`] as it
     /// is: a lesson changes what prompts are held to, and none that was made.
+    /// A store need not keep that: then it is learned anew in each process.
     ///
     /// # Errors
     ///
     /// When the store cannot be written.
-    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError>;
+    fn learn(&self, _scope: &str, _about: &str, _lesson: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Records acts of a session behind those that it has: all of them or none.
+    /// Without it there are no goals, augments or requests of the user beside the prompt.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`] for a session that recorded no message, or when the store cannot
     /// be written.
-    fn act(&self, scope: &str, session: &str, acts: &[Acted]) -> Result<(), StoreError>;
+    fn act(&self, _scope: &str, _session: &str, _acts: &[Acted]) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "keep acts" })
+    }
 
     /// The acts of a session in the order in which they were recorded; none of one that is not
     /// there.
@@ -404,5 +441,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn acts(&self, scope: &str, session: &str) -> Result<Vec<Acted>, StoreError>;
+    fn acts(&self, _scope: &str, _session: &str) -> Result<Vec<Acted>, StoreError> {
+        Ok(Vec::new())
+    }
 }

@@ -390,6 +390,12 @@ pub enum StoreError {
         /// What was found, and where.
         what: String,
     },
+    /// A store of the host's own does not do what it was asked for.
+    #[error("this store does not {what}")]
+    NotOffered {
+        /// What it was asked for, as in "list its sessions".
+        what: &'static str,
+    },
     /// A newer version of Epitome wrote this store.
     #[error("the store has schema {found}, this program knows up to {known}; use a newer Epitome")]
     Newer {

@@ -10,7 +10,8 @@ use mlua::{Function, Value};
 
 use crate::files::POLICY;
 use crate::misfit::{hint, shown};
-use crate::option::{self, OptionShape};
+use crate::option;
+use crate::option_shape::OptionShape;
 use crate::read::{keys, raw};
 
 /// The version of the interface between policies and this crate.

@@ -3,44 +3,81 @@
 //! Invariant: a policy answers with data and can do nothing else; whatever it does, a call ends
 //! within its limits, and a policy that was loaded goes on answering when its files break.
 //! Used by the facade, which finds policies and puts them into chains.
+//!
+//! Without the feature `vm` no policy runs. What is left finds the folders of policies, tells which
+//! of them are trusted, and describes options.
 
+#[cfg(feature = "vm")]
 mod api;
 mod authored;
+#[cfg(feature = "vm")]
 mod declared;
+#[cfg(feature = "vm")]
 mod describe;
+#[cfg(feature = "vm")]
 mod engine;
+#[cfg(feature = "vm")]
 mod error;
+#[cfg(feature = "vm")]
 mod fault;
+#[cfg(feature = "vm")]
 mod files;
+#[cfg(feature = "vm")]
 mod fixture;
+#[cfg(feature = "vm")]
 mod generation;
+#[cfg(feature = "vm")]
 mod job;
+#[cfg(feature = "vm")]
 mod limits;
+#[cfg(feature = "vm")]
 mod live;
+#[cfg(feature = "vm")]
 mod misfit;
+#[cfg(feature = "vm")]
 mod option;
+mod option_shape;
+#[cfg(feature = "vm")]
 mod read;
+#[cfg(feature = "vm")]
 mod require;
+#[cfg(feature = "vm")]
 mod sandbox;
 mod source;
+#[cfg(feature = "vm")]
 mod strict;
+#[cfg(feature = "vm")]
 mod suite;
 mod trust;
+#[cfg(feature = "vm")]
 mod vm;
+#[cfg(feature = "vm")]
 mod watch;
+#[cfg(feature = "vm")]
 mod watchdog;
+#[cfg(feature = "vm")]
 mod write;
 
+#[cfg(feature = "vm")]
 pub use api::{API, ApiFunction};
+#[cfg(feature = "vm")]
 pub use declared::{API_VERSION, Declared};
+#[cfg(feature = "vm")]
 pub use describe::{example, reference, schema, stubs};
+#[cfg(feature = "vm")]
 pub use engine::Engine;
+#[cfg(feature = "vm")]
 pub use error::{LoadCause, LoadError};
+#[cfg(feature = "vm")]
 pub use generation::Generation;
+#[cfg(feature = "vm")]
 pub use limits::Limits;
+#[cfg(feature = "vm")]
 pub use live::LuaPolicy;
-pub use option::OptionShape;
+pub use option_shape::OptionShape;
 pub use source::{Found, Source};
+#[cfg(feature = "vm")]
 pub use suite::TestResult;
 pub use trust::{Standing, Trust, folder_hash};
+#[cfg(feature = "vm")]
 pub use watch::{Reloaded, Watch, WatchError};

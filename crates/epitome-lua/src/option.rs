@@ -8,6 +8,7 @@ use mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::misfit::hint;
+use crate::option_shape::OptionShape;
 use crate::read::{keys, read};
 
 /// The types that an option may have.
@@ -39,55 +40,6 @@ pub(crate) static OPTION: TableShape = TableShape {
         Field { name: "doc", doc: "What it does.", shape: Shape::Optional(&Shape::Text) },
     ],
 };
-
-/// An option that a policy declares.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OptionShape {
-    /// Its name.
-    pub name: String,
-    /// `integer`, `number`, `boolean`, `string` or `list`.
-    pub kind: &'static str,
-    /// Its value where none is set.
-    pub default: Json,
-    /// The least.
-    pub min: Option<f64>,
-    /// The most.
-    pub max: Option<f64>,
-    /// The only values that it may have; empty where it may have any.
-    pub one_of: Vec<Json>,
-    /// What it does.
-    pub doc: Option<String>,
-}
-
-impl OptionShape {
-    /// Whether the option may have a value.
-    ///
-    /// # Errors
-    ///
-    /// When not: what was expected.
-    pub fn check(&self, value: &Json) -> Result<(), String> {
-        let expected = match self.kind {
-            "integer" => (!value.is_i64() && !value.is_u64()).then_some("a whole number"),
-            "number" => (!value.is_number()).then_some("a number"),
-            "boolean" => (!value.is_boolean()).then_some("`true` or `false`"),
-            "string" => (!value.is_string()).then_some("a text"),
-            _ => (!value.is_array()).then_some("a list"),
-        };
-        if let Some(expected) = expected {
-            return Err(format!("expected {expected}"));
-        }
-        let number = value.as_f64();
-        match (self.min, self.max, number) {
-            (Some(min), _, Some(number)) if number < min => Err(format!("expected at least {min}")),
-            (_, Some(max), Some(number)) if number > max => Err(format!("expected at most {max}")),
-            _ if !self.one_of.is_empty() && !self.one_of.contains(value) => {
-                let words: Vec<String> = self.one_of.iter().map(Json::to_string).collect();
-                Err(format!("expected one of {}", words.join(", ")))
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// The options that a policy's table `options` declares, by name.
 pub(crate) fn declared(options: &Table) -> Result<Vec<OptionShape>, String> {

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::address;
 use crate::spec::{Api, ModelSpec};
 
 /// Where a model is asked.
@@ -90,7 +91,7 @@ impl Endpoint {
                 known => (address.to_owned(), known.and_then(|(_, value)| value)),
             },
         };
-        if reqwest::Url::parse(&base).is_ok_and(|url| url.has_host()) {
+        if address::has_host(&base) {
             Ok(Self { spec, base: base.trim_end_matches('/').to_owned(), key })
         } else {
             let from = if spec.base.is_some() { spec.to_string() } else { variable.to_owned() };

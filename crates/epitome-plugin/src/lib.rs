@@ -3,8 +3,8 @@
 //! An author implements [`Plugin`] and either hands it to a host that is written in Rust, or calls
 //! [`serve`] in `main` and has a program that any host can start. [`protocol`] is what both sides
 //! say then, one JSON object per line; it has a version of its own. [`text`] is what digests are
-//! made with, [`conformance`] tries their laws, [`check`] is what a host asks through, and [`host`]
-//! runs programs.
+//! made with, [`conformance`] tries their laws, [`check`] is what a host asks through, and `host`
+//! runs programs, where the feature of that name is on.
 //!
 //! ```
 //! use epitome_plugin::{About, Digest, Digested, Failed, Plugin, serve_over};
@@ -39,6 +39,7 @@
 
 pub mod check;
 pub mod conformance;
+#[cfg(feature = "host")]
 pub mod host;
 pub mod protocol;
 pub mod text;

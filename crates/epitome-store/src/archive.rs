@@ -12,13 +12,19 @@ use crate::{StoreNews, StoreOutage};
 
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
 /// is searched in the journal's own [`Store`].
+///
+/// A live session itself asks for [`Archive::session`] and [`Archive::history`]; a store of the host's
+/// own may leave the rest as it is here, and then refuses ([`StoreError::NotOffered`]) what people do
+/// with sessions.
 pub trait Archive: Journal + Store {
     /// The scopes that something was ever recorded in, in order.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn scopes(&self) -> Result<Vec<String>, StoreError>;
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        Err(StoreError::NotOffered { what: "list its scopes" })
+    }
 
     /// Sessions in which something was said, the one used last first, at most `most` after skipping
     /// `skip`; those in the
@@ -29,11 +35,13 @@ pub trait Archive: Journal + Store {
     /// When the store cannot be read.
     fn sessions(
         &self,
-        scope: &str,
-        skip: usize,
-        most: usize,
-        trashed: bool,
-    ) -> Result<Vec<SessionInfo>, StoreError>;
+        _scope: &str,
+        _skip: usize,
+        _most: usize,
+        _trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError> {
+        Err(StoreError::NotOffered { what: "list its sessions" })
+    }
 
     /// A session by its name.
     ///
@@ -59,18 +67,23 @@ pub trait Archive: Journal + Store {
 
     /// The newest answer to the newest message of a session, where nobody went on from it yet: as
     /// the message that it will be.
+    /// None where the store keeps no answers.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be read.
-    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError>;
+    fn answer(&self, _scope: &str, _session: &str) -> Result<Option<Said>, StoreError> {
+        Ok(None)
+    }
 
     /// The epochs that a session recorded, oldest first, those taken back included.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError>;
+    fn epochs_of(&self, _scope: &str, _session: &str) -> Result<Vec<Recorded>, StoreError> {
+        Err(StoreError::NotOffered { what: "list compressions" })
+    }
 
     /// Records a snapshot, and drops the oldest ones of its session that were made automatically
     /// until `keep` of those are left (RULES 24).
@@ -78,35 +91,45 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be written.
-    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError>;
+    fn snap(&self, _scope: &str, _snapshot: &Snapshot, _keep: usize) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "keep snapshots" })
+    }
 
     /// The snapshots of a session, or of all, newest first.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError>;
+    fn snapshots(&self, _scope: &str, _session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Deletes a snapshot.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSnapshot`], or when the store cannot be written.
-    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError>;
+    fn forget_snapshot(&self, _scope: &str, id: &str) -> Result<(), StoreError> {
+        Err(StoreError::NoSnapshot { name: id.to_owned() })
+    }
 
     /// Makes an earlier message the newest one of a session. Nothing is deleted.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
-    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError>;
+    fn rewind(&self, _scope: &str, _session: &str, _head: Chain) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "go back to an earlier message" })
+    }
 
     /// Puts a session into the trash, or takes it out.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be written.
-    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
+    fn trash(&self, _scope: &str, _session: &str, _trashed: bool) -> Result<(), StoreError> {
+        Err(StoreError::NotOffered { what: "have a trash" })
+    }
 
     /// Deletes a session for good: its messages, their texts, the answers that it got, its snapshots,
     /// what policies noted of it, and its epochs. What an older version recorded once for several
@@ -115,7 +138,9 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be written.
-    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
+    fn delete(&self, _scope: &str, _session: &str) -> Result<u32, StoreError> {
+        Err(StoreError::NotOffered { what: "delete sessions" })
+    }
 
     /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
     /// pieces in the index, the answers that it may have been, the epochs whose summaries may quote it, and what policies noted of
@@ -125,14 +150,18 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::Unknown`] where no message says this, or when the store cannot be written.
-    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
+    fn erase(&self, _scope: &str, _key: EntryKey) -> Result<u32, StoreError> {
+        Err(StoreError::NotOffered { what: "erase messages" })
+    }
 
     /// What was erased in a scope: no message that says this is kept again.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError>;
+    fn erased(&self, _scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+        Ok(BTreeSet::new())
+    }
 
     /// Messages that the search does not know yet, oldest first, each with the session that
     /// recorded it; then answers that it does not know and that nobody sent back as they are.
@@ -140,20 +169,25 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError>;
+    fn unindexed(&self, _scope: &str, _most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Adds the pieces of a session's messages and answers to the search; from now on it knows them.
+    /// A store that names none of them need not offer it.
     ///
     /// # Errors
     ///
     /// When the store cannot be written.
     fn index(
         &self,
-        scope: &str,
-        session: &str,
-        messages: &[Chain],
-        departure: &Departure,
-    ) -> Result<(), StoreError>;
+        _scope: &str,
+        _session: &str,
+        _messages: &[Chain],
+        _departure: &Departure,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
     /// `repair`.
@@ -161,7 +195,9 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be read at all.
-    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError>;
+    fn verify(&self, _repair: bool) -> Result<Vec<Finding>, StoreError> {
+        Err(StoreError::NotOffered { what: "check itself" })
+    }
 
     /// Whether what is recorded of a session is there for other processes, and after this one. What
     /// left its prompts can be brought back by a command only then.

@@ -2,14 +2,18 @@
 //! content id, and the pieces that a search finds again.
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
-//! (RULES 66). [`Memory`] and [`Sqlite`] answer the same ports with the same answers; one
-//! conformance suite holds for both. [`FallbackStore`] is the one with the other behind it. Only [`Sqlite`] touches files, and only this crate knows
-//! their modes.
+//! (RULES 66). [`Memory`] and `Sqlite` answer the same ports with the same answers; one
+//! conformance suite holds for both. `FallbackStore` is the one with the other behind it. Only
+//! `Sqlite` touches files, and only this crate knows their modes. These two are behind the feature
+//! `sqlite`; a host that keeps conversations in its own way fills [`Archive`].
 
 mod archive;
 mod batch;
 mod content;
+#[cfg(feature = "sqlite")]
 mod copied;
+mod durability;
+#[cfg(feature = "sqlite")]
 mod fallback;
 mod lineage;
 mod marks;
@@ -24,11 +28,15 @@ mod rank;
 mod refs;
 mod relevance;
 mod select;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod terms;
 
 pub use archive::{Archive, Finding};
+pub use durability::Durability;
+#[cfg(feature = "sqlite")]
 pub use fallback::FallbackStore;
 pub use memory::Memory;
 pub use outage::{StoreNews, StoreOutage};
-pub use sqlite::{Durability, Sqlite};
+#[cfg(feature = "sqlite")]
+pub use sqlite::Sqlite;

@@ -3,11 +3,14 @@
 //! Invariant: pure; a message's number is greater than its parent's. Called by both stores when
 //! something is to go for good.
 
+#[cfg(feature = "sqlite")]
+mod estate;
+
 use epitome_kernel::types::{Chain, Covered, EntryKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The session of a message that is on the way of others and that none of them recorded.
-pub(crate) const NOBODY: i64 = 0;
+#[cfg(feature = "sqlite")]
+pub(crate) use self::estate::{Estate, NOBODY};
 
 /// A message of the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,15 +32,6 @@ pub(crate) struct Lineage {
     children: FxHashMap<i64, Vec<usize>>,
 }
 
-/// What becomes of the messages that a session recorded.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Estate {
-    /// Those that nobody needs.
-    pub(crate) gone: FxHashSet<i64>,
-    /// Those that somebody needs, with the session that has them from now on.
-    pub(crate) left: Vec<(i64, i64)>,
-}
-
 impl Lineage {
     /// The tree of these messages, in the order of their numbers.
     pub(crate) fn new(knots: Vec<Knot>) -> Self {
@@ -48,58 +42,6 @@ impl Lineage {
             }
         }
         Self { knots, children }
-    }
-
-    /// What a session leaves behind. `needed` are messages that other sessions lead to.
-    pub(crate) fn estate(&self, session: i64, needed: &[(i64, i64)]) -> Estate {
-        let mut claims: FxHashMap<i64, i64> = FxHashMap::default();
-        let claim = |claims: &mut FxHashMap<i64, i64>, message, session: i64| {
-            claims
-                .entry(message)
-                .and_modify(|first| *first = session.min(*first))
-                .or_insert(session);
-        };
-        for &(message, session) in needed {
-            claim(&mut claims, message, session);
-        }
-        let mut estate = Estate::default();
-        for knot in self.knots.iter().rev() {
-            let heir = match claims.get(&knot.id) {
-                _ if ![session, NOBODY].contains(&knot.session) => Some(knot.session),
-                heir => heir.copied(),
-            };
-            match heir {
-                None => {
-                    estate.gone.insert(knot.id);
-                }
-                Some(heir) => {
-                    if knot.session == session {
-                        estate.left.push((knot.id, heir));
-                    }
-                    if let Some(parent) = knot.parent {
-                        claim(&mut claims, parent, heir);
-                    }
-                }
-            }
-        }
-        estate.left.reverse();
-        estate
-    }
-
-    /// The tree after a session left.
-    pub(crate) fn after(self, estate: &Estate) -> Self {
-        let heirs: FxHashMap<i64, i64> = estate.left.iter().copied().collect();
-        let knots = self.knots.into_iter().filter(|knot| !estate.gone.contains(&knot.id));
-        let moved = |knot: Knot| {
-            let session = heirs.get(&knot.id).copied().unwrap_or(knot.session);
-            Knot { session, ..knot }
-        };
-        Self::new(knots.map(moved).collect())
-    }
-
-    /// What is said, with the session that recorded it first.
-    pub(crate) fn sayers(&self) -> FxHashMap<EntryKey, i64> {
-        self.knots.iter().rev().map(|knot| (knot.key, knot.session)).collect()
     }
 
     /// Whether a run may hold a message that says this: it does, or it is not recorded whole so
@@ -165,7 +107,7 @@ impl Lineage {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn key(name: u8) -> EntryKey {
@@ -195,7 +137,7 @@ mod tests {
 
     /// 1 ─ 2 ─ 3 ─ 4   of session 7
     ///      └─ 5 ─ 6   of session 8, 7 behind 3 of session 9
-    fn forked() -> Lineage {
+    pub(super) fn forked() -> Lineage {
         tree(&[
             (1, 0, 7, b'a'),
             (2, 1, 7, b'b'),
@@ -205,27 +147,6 @@ mod tests {
             (6, 5, 8, b'f'),
             (7, 3, 9, b'g'),
         ])
-    }
-
-    #[track_caller]
-    fn check(session: i64, needed: &[(i64, i64)], gone: &[i64], left: &[(i64, i64)]) {
-        let estate = forked().estate(session, needed);
-        let mut found: Vec<i64> = estate.gone.iter().copied().collect();
-        found.sort_unstable();
-        assert_eq!((found.as_slice(), estate.left.as_slice()), (gone, left));
-    }
-
-    #[test]
-    fn what_others_descend_from_stays() {
-        check(7, &[], &[4], &[(1, 8), (2, 8), (3, 9)]);
-        check(8, &[], &[5, 6], &[]);
-        check(9, &[], &[7], &[]);
-    }
-
-    #[test]
-    fn what_others_lead_to_stays() {
-        check(7, &[(4, 9)], &[], &[(1, 8), (2, 8), (3, 9), (4, 9)]);
-        check(8, &[(5, 3)], &[6], &[(5, 3)]);
     }
 
     #[track_caller]

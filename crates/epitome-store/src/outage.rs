@@ -1,8 +1,9 @@
 //! What a store says of itself while it cannot be written, or read.
 //!
 //! Invariant: it is told once when an outage begins, and once when it ends. Made by
-//! [`crate::FallbackStore`], read by hosts.
+//! `FallbackStore`, read by hosts.
 
+#[cfg(feature = "sqlite")]
 use epitome_kernel::StoreError;
 
 /// A store that cannot be relied on.
@@ -25,6 +26,7 @@ pub enum StoreNews {
 }
 
 /// How an outage may end.
+#[cfg(feature = "sqlite")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutageKind {
     /// The file was opened for reading alone: this process never writes it.
@@ -35,6 +37,7 @@ pub(crate) enum OutageKind {
     Unwritable,
 }
 
+#[cfg(feature = "sqlite")]
 impl OutageKind {
     /// What an error tells of the store itself; `None` of one that it is not to blame for.
     pub(crate) fn of(error: &StoreError) -> Option<Self> {

@@ -1,14 +1,11 @@
 //! A folder as a workspace: files that a client's own tools open in the place of what left its
-//! prompt, and the [`augments`] that stand in it.
+//! prompt.
 //!
 //! Invariant: nothing is written outside of `.epitome` in the folder, nor among what is run from
 //! there, and no link is followed on the way; a file is the old one or the whole new one,
 //! readable by its owner only. Made by hosts, called by live sessions.
 
-pub mod augments;
 mod owned;
-
-pub use owned::block;
 
 use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -3,6 +3,7 @@
 //! Invariant: a transport moves a request and its answer as they are, and decides nothing. Called
 //! by the client.
 
+#[cfg(feature = "http")]
 mod http;
 mod player;
 mod recorder;
@@ -11,6 +12,7 @@ mod tape;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+#[cfg(feature = "http")]
 pub use http::Http;
 pub use player::{Player, PlayerError};
 pub use recorder::Recorder;

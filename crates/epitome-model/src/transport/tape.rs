@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Call;
+use crate::address;
 
 /// A request and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,13 +41,7 @@ pub(super) struct Reply {
 
 impl Request {
     pub(super) fn of(call: &Call) -> Self {
-        let path = reqwest::Url::parse(&call.url).map_or_else(
-            |_| call.url.clone(),
-            |url| match url.query() {
-                Some(query) => format!("{}?{query}", url.path()),
-                None => url.path().to_owned(),
-            },
-        );
+        let path = address::path(&call.url);
         let body = match call.body.is_empty() {
             true => Value::Null,
             false => serde_json::from_slice(&call.body).unwrap_or_else(|_| {

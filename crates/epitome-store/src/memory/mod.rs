@@ -1,11 +1,12 @@
 //! The store that forgets with its process: for tests, previews and hosts without a disk.
 //!
-//! Invariant: it answers exactly as [`crate::Sqlite`] does. Called through the ports.
+//! Invariant: it answers exactly as `Sqlite` does. Called through the ports.
 
 mod answer;
 mod archive;
 mod holder;
 mod journal;
+#[cfg(feature = "sqlite")]
 mod take;
 mod tree;
 
@@ -187,6 +188,17 @@ fn placed<'p>(passages: impl Iterator<Item = &'p Passage>) -> Vec<Kept> {
         Kept { order, ..kept.clone() }
     });
     passages.collect()
+}
+
+impl Memory {
+    /// The passages that a search in one session looks through.
+    pub(crate) fn candidates_of(&self, of: SessionOf<'_>) -> Vec<Kept> {
+        self.read(of.scope, |shelf| {
+            let session = shelf.session(of.session).map(|(id, _)| id);
+            let own = shelf.found().filter(|passage| Some(passage.session) == session);
+            placed(own)
+        })
+    }
 }
 
 impl Store for Memory {

@@ -3,10 +3,10 @@
 //! Invariant: what was recorded of it says here what it said there. Called by
 //! [`crate::FallbackStore`].
 
-use epitome_kernel::{Beginning, SessionOf};
+use epitome_kernel::Beginning;
 
 use super::tree::Node;
-use super::{Made, Memory, Shelf, placed};
+use super::{Made, Memory, Shelf};
 use crate::copied::SessionCopy;
 use crate::passage::Kept;
 
@@ -24,15 +24,6 @@ impl Memory {
     /// The passages that a search in these scopes looks through.
     pub(crate) fn candidates(&self, scopes: &[String]) -> Vec<Vec<Kept>> {
         scopes.iter().map(|scope| self.read(scope, Shelf::kept)).collect()
-    }
-
-    /// The passages that a search in one session looks through.
-    pub(crate) fn candidates_of(&self, of: SessionOf<'_>) -> Vec<Kept> {
-        self.read(of.scope, |shelf| {
-            let session = shelf.session(of.session).map(|(id, _)| id);
-            let own = shelf.found().filter(|passage| Some(passage.session) == session);
-            placed(own)
-        })
     }
 }
 

@@ -46,22 +46,13 @@ use self::fail::{Fail, broken};
 use self::ledger::Ledger;
 use self::moment::Moment;
 use self::schema::{Refusal, Sync};
+use crate::Durability;
 use crate::near::{missed, near};
 use crate::passage::{Kept, answer, arrivals, joined, pieces};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 64;
-
-/// How much survives a power cut. The crash of a process never costs anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The file stays sound; the newest records may be missing.
-    #[default]
-    Normal,
-    /// Everything that was acknowledged, at the price of waiting for the disk every time.
-    Full,
-}
 
 /// A store in a file.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
-//! Files that several sessions write to, block by block: a log of the work, an archive.
+//! Takes what a session wrote out of the files that several sessions write to.
 //!
-//! Invariant: every block begins with a line that names its session, so what a session wrote can be
-//! taken out again and nothing else. Called by live sessions, and where a session is erased.
+//! Invariant: nothing but the blocks of that session goes. Called where a session is erased.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,10 +8,8 @@ use std::path::{Path, PathBuf};
 
 use epitome_kernel::WorkspaceError;
 
-use crate::{Folder, OURS, OWN, failed, read, replace};
-
-/// How every block begins.
-const BEGINS: &str = "<!-- session ";
+use super::{Folder, OURS, OWN, failed, read, replace};
+use crate::block::{BEGINS, heading};
 
 /// The folder of files that hold no blocks.
 const WHOLE: &str = "offloaded";
@@ -20,23 +17,8 @@ const WHOLE: &str = "offloaded";
 /// So many folders deep files are looked for.
 const DEEPEST: u32 = 4;
 
-/// A text as a block of a session: a line that names the session goes before it.
-pub fn block(session: &str, text: &str) -> String {
-    // What looks like the beginning of a block is one; a space before it changes nothing in
-    // Markdown.
-    let text = text.replace(&format!("\n{BEGINS}"), &format!("\n {BEGINS}"));
-    let space = if text.starts_with(BEGINS) { " " } else { "" };
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{}{space}{text}{end}", heading(session))
-}
-
-fn heading(session: &str) -> String {
-    let session: Vec<_> = session.split_whitespace().collect();
-    format!("{BEGINS}{} -->\n", session.join(" ").replace("--", "- -"))
-}
-
 impl Folder {
-    /// Takes what a session wrote out of the files with [blocks](block); gives how many files it
+    /// Takes what a session wrote out of the files with [blocks](crate::block); gives how many files it
     /// wrote to. A file that holds nothing else is removed.
     ///
     /// # Errors
@@ -103,6 +85,7 @@ mod tests {
     use epitome_kernel::Workspace;
 
     use super::*;
+    use crate::block;
 
     #[test]
     fn what_a_session_wrote_can_be_taken_out() {
