@@ -127,6 +127,7 @@ impl Fault {
             StoreError::Ambiguous { .. }
             | StoreError::NoSession { .. }
             | StoreError::NoSnapshot { .. }
+            | StoreError::NotOffered { .. }
             | StoreError::NothingToMark { .. } => Self::usage(error),
             StoreError::Broken { what: "cannot be written" | "cannot be created", .. } => {
                 Self::usage(error)

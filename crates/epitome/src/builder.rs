@@ -19,10 +19,10 @@ use epitome_workspace::augments::Folders;
 use tokio::runtime::Handle;
 
 use crate::compressor::Compressor;
-use crate::config::{ConfigError, Problem};
 use crate::council::Council;
 use crate::models::Models;
 use crate::plugins::{Desk, Hooked, Running};
+use crate::problem::{ConfigError, Problem};
 use crate::profile::Profile;
 use crate::scope::{LOCAL, ScopeOwner};
 use crate::session::{Clock, Listener, Session, system_time};

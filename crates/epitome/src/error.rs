@@ -3,9 +3,10 @@
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
 
-use crate::config::ConfigError;
+use crate::problem::ConfigError;
 use epitome_kernel::goals::GoalError;
 use epitome_kernel::{PlanError, StoreError};
+#[cfg(feature = "lua")]
 use epitome_lua::WatchError;
 use epitome_plan::Floor;
 use epitome_types::{Budget, Unit};
@@ -148,6 +149,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] ConfigError),
     /// The files of the policies cannot be watched.
+    #[cfg(feature = "lua")]
     #[error(transparent)]
     Watch(WatchError),
     /// The store did not keep what was to leave.

@@ -10,7 +10,11 @@ use std::path::{Path, PathBuf};
 use epitome_kernel::StoreError;
 use epitome_store::Archive;
 
-use crate::config::{EPITOME, NAME};
+/// How the file of a configuration is called, in the user's folder and in a project's.
+pub(crate) const NAME: &str = "epitome.toml";
+
+/// Our folder in a project.
+const EPITOME: &str = ".epitome";
 
 /// What makes a folder a project's.
 const MARKS: [&str; 2] = [NAME, ".git"];

@@ -16,10 +16,10 @@ use epitome_types::{Budget, Cause, ContentId, Entry, EntryKey, Goals, Plan, Role
 use epitome_wire::Document;
 
 use crate::builder::Builder;
-use crate::config::ConfigError;
 use crate::council::Council;
 use crate::facts;
 use crate::planning::Planning;
+use crate::problem::ConfigError;
 use crate::recent::leave_alone;
 use crate::target::{Bounds, Held, answered};
 use crate::writer::Patience;

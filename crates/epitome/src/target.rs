@@ -9,7 +9,6 @@ use epitome_plan::by_ratio;
 use epitome_types::hook::{Budgets, BudgetsJob, ModelFacts};
 use epitome_types::{Budget, Unit};
 use epitome_wire::Format;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Error;
@@ -64,7 +63,8 @@ impl KnownLimit {
 }
 
 /// Who says how large a prompt a provider takes, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WindowSource {

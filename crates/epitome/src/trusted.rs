@@ -7,7 +7,7 @@ use std::path::Path;
 
 use epitome_lua::{Standing, Trust};
 
-use crate::config::Problem;
+use crate::problem::Problem;
 use crate::rack::Origin;
 
 /// Something that came with a project.

@@ -9,11 +9,13 @@ use std::process::ExitCode;
 
 mod chart;
 mod figures;
+mod light;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy    checks what the compiler does not: arrows between crates, sizes, layout,
                            words, links
+       cargo xtask light   checks what a host compiles that takes the library without its features
        cargo xtask figures CASES OTHERS [PROGRAM]
                            compares the shipped policies on prepared cases, and writes the tables
                            and the chart of the manual; no weight was chosen on OTHERS";
@@ -23,6 +25,11 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut stderr = io::stderr().lock();
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => {}
+        ["light"] => {
+            let findings = light::run()?;
+            findings.iter().try_for_each(|finding| writeln!(stderr, "{finding}"))?;
+            return Ok(ExitCode::from(u8::from(!findings.is_empty())));
+        }
         ["figures", cases, others] => {
             return figures::run(cases, others, None).map(|()| ExitCode::SUCCESS);
         }

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use epitome_count::Vocabulary;
 use epitome_store::Durability;
 use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -134,11 +133,11 @@ pub(crate) enum CounterName {
 }
 
 impl CounterName {
-    /// The vocabulary.
-    pub(crate) fn vocabulary(self) -> Vocabulary {
+    /// The name of the vocabulary.
+    pub(crate) fn vocabulary(self) -> &'static str {
         match self {
-            CounterName::O200k => Vocabulary::O200k,
-            CounterName::Cl100k => Vocabulary::Cl100k,
+            CounterName::O200k => "o200k_base",
+            CounterName::Cl100k => "cl100k_base",
         }
     }
 }

@@ -6,12 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::ConfigError;
-
-/// How the file is called, in the user's folder and in a project's.
-pub(crate) const NAME: &str = "epitome.toml";
-
-/// Our folder in a project.
-pub(crate) const EPITOME: &str = ".epitome";
+use crate::scope::NAME;
 
 /// The policies of a project.
 pub(crate) const POLICIES: &str = ".epitome/policies";

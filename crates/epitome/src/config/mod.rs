@@ -25,7 +25,6 @@
 mod chain;
 mod check;
 mod declared;
-mod error;
 mod files;
 mod find;
 mod folders;
@@ -60,12 +59,11 @@ use self::layer::{BUILT_IN, Layer, Part};
 use crate::models::ModelTable;
 use crate::plugins::Shelves as PluginShelves;
 use crate::policies::Shelves;
+use crate::problem::{self as error, ConfigError, Problem};
 use crate::profile::{Profile, SHIPPED};
 use crate::scope::{LOCAL, ScopeOwner};
 
-pub(crate) use self::error::hint;
-pub use self::error::{ConfigError, Problem};
-pub(crate) use self::files::{EPITOME, NAME, read as read_file};
+pub(crate) use self::files::read as read_file;
 pub use self::proxy::ProxyTable;
 pub use self::sources::{Setting, Sources};
 pub(crate) use self::standalone::Standalone;

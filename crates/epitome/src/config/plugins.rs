@@ -5,15 +5,17 @@
 //! who list and check plugins.
 
 use std::collections::BTreeMap;
+#[cfg(feature = "plugins")]
 use std::time::Duration;
 
 use epitome_kernel::nearest;
+#[cfg(feature = "plugins")]
 use epitome_plugin::host::Process;
 use figment::Figment;
 use figment::value::{Dict, Value};
 
 use super::{Config, ConfigError, Problem, error};
-use crate::plugins::{PREFIX, PluginRef, Plugins};
+use crate::plugins::{PREFIX, PluginRef, Plugins, is_shipped};
 use crate::policies::{Link, Stated};
 use crate::trusted::Refusal;
 
@@ -22,6 +24,7 @@ const DIGESTS: &str = "digests";
 pub(super) const TOOLS: &str = "digest_tools";
 
 /// How often a program that is tried is started again.
+#[cfg(feature = "plugins")]
 const RESTARTS: usize = 100;
 
 /// What a plugin is named for.
@@ -57,6 +60,7 @@ impl Config {
     /// The program of a plugin to try it on: it starts with its first call, and again at once where
     /// it fails. `None` for one that is compiled in. Whether it may run is for the caller to ask
     /// first.
+    #[cfg(feature = "plugins")]
     pub fn plugin_process(&self, plugin: &PluginRef) -> Option<Process> {
         let mut launch = plugin.launch(self.granted(plugin.name()))?;
         launch.limits.pauses = vec![Duration::ZERO; RESTARTS];
@@ -110,6 +114,9 @@ impl Config {
         };
         let about = plugin.about();
         let wrong = match what {
+            _ if cfg!(not(feature = "plugins")) && plugin.folder().is_some() => {
+                "is a program, and none is started here; build with the feature `plugins`"
+            }
             Use::Digest if !about.digest => "digests nothing; its `provides` lacks \"digest\"",
             Use::Hooks if about.hooks.is_empty() => "answers no hooks; its `hooks` is empty",
             _ => {
@@ -151,8 +158,14 @@ pub(super) fn in_chain(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)
 }
 
-/// What stands beside the options of a shipped profile in its file: who digests.
+/// What stands beside the options of a shipped profile in its file: who digests. Those of them that
+/// are not compiled in are left out.
 pub(super) fn built_in(options: &mut Dict) -> impl Iterator<Item = (String, Value)> {
     let taken = [DIGESTS, TOOLS].map(|key| options.remove_entry(key));
-    taken.into_iter().flatten()
+    taken.into_iter().flatten().map(|(key, mut value)| {
+        if let Value::Array(_, names) = &mut value {
+            names.retain(|name| name.as_str().is_some_and(is_shipped));
+        }
+        (key, value)
+    })
 }

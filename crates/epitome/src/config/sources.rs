@@ -10,6 +10,7 @@ use figment::value::Value;
 
 use super::{ConfigError, Problem, files};
 use crate::rack::{Origin, Shelf};
+use crate::scope::NAME;
 
 /// What the name of every variable begins with.
 pub(crate) const PREFIX: &str = "EPITOME_";
@@ -130,7 +131,7 @@ impl Sources {
             }
         }
         sources.variables.sort();
-        let own = folders.config.map(|folder| folder.join(FOLDER).join(files::NAME));
+        let own = folders.config.map(|folder| folder.join(FOLDER).join(NAME));
         match own.filter(|path| path.is_file()) {
             Some(path) => {
                 let text = files::read(&path)?;

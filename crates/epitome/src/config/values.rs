@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use epitome_count::VocabularyCounter;
-use epitome_kernel::{Counter, Policy};
+use epitome_count::for_model;
+use epitome_kernel::Counter;
 use figment::Figment;
 use figment::value::Value;
 use serde_json::Value as Json;
@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use super::check::Schema;
 use super::layer::BUILT_IN;
 use super::{Config, ConfigError, Effective, plugins, store};
+use crate::compressor::BUDGET_VOCABULARY;
 use crate::policies::{DEFAULT, Loaded, PolicyRef};
 use crate::rack::Origin;
 
@@ -55,20 +56,15 @@ impl Config {
             }));
         }
         values.extend(self.named_values(&figment, plugins::TOOLS));
-        let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+        let counter: Arc<dyn Counter> = Arc::new(for_model(BUDGET_VOCABULARY));
         let loaded = match profile.permitted() {
             Ok(()) => profile.load(&counter)?,
             Err(_) => Loaded::default(),
         };
         for policy in profile.policies().into_iter().filter(|policy| policy.name() != DEFAULT) {
-            let generation = loaded.lua().find(|one| one.name() == policy.name());
-            match generation.map(|one| one.current().0) {
-                Some(generation) => values.extend(
-                    generation
-                        .declared()
-                        .options
-                        .iter()
-                        .map(|option| in_force(policy, &option.name, &option.default)),
+            match loaded.declared(policy.name()) {
+                Some(declared) => values.extend(
+                    declared.iter().map(|option| in_force(policy, &option.name, &option.default)),
                 ),
                 None => values.extend(
                     policy.options().iter().map(|(name, value)| in_force(policy, name, value)),

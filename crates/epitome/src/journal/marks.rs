@@ -5,11 +5,11 @@
 //! (`status`) and for the agent (the levers).
 
 use epitome_types::{Act, Acted, EntryId, EntryKey};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The watermark: tool exchanges before it are no longer sent (RULES 35).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Watermark {
     /// The message that holds it; none where that is not in this history any more.
     #[serde(skip_serializing_if = "Option::is_none")]

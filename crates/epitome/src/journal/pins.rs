@@ -10,7 +10,8 @@ use super::Keeper;
 use crate::Error;
 
 /// What is pinned of a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Pinned {
     /// The session.
     pub session: String,

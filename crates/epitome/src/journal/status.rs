@@ -6,7 +6,6 @@
 use epitome_kernel::StoreError;
 use epitome_types::{Cause, How, Recorded, SessionInfo, Usage};
 use epitome_wire::Format;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::marks::{ToolMarks, Watermark, pending};
@@ -16,7 +15,8 @@ use crate::target::WindowSource;
 use crate::{Error, Profile};
 
 /// How full the window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// There is room.

@@ -4,7 +4,6 @@
 
 use epitome_count::Factor;
 use epitome_types::Happened;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A lesson, as the journal has it.
@@ -41,7 +40,8 @@ pub struct Taught {
 }
 
 /// How a provider counts, as its answers say.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Tokens of the provider for one of ours.
     pub factor: f64,
@@ -52,7 +52,8 @@ pub struct Counted {
 }
 
 /// A prompt of which a server read but a part, without a word (RULES 153).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Shortened {
     /// Its tokens by our count.
     pub sent: u64,

@@ -5,14 +5,14 @@
 
 use epitome_types::{Act, Acted};
 use epitome_workspace::augments::{Active, Library};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Levers;
 use crate::Error;
 
 /// What loading or unloading did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Switched {
     /// The session.
     pub session: String,
@@ -29,7 +29,8 @@ pub struct Switched {
 }
 
 /// An augment that was loaded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Loaded {
     /// `group/name`.
     pub name: String,
@@ -40,7 +41,8 @@ pub struct Loaded {
 }
 
 /// An augment that stays active.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Kept {
     /// `group/name`.
     pub name: String,
@@ -49,7 +51,8 @@ pub struct Kept {
 }
 
 /// The augments that there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Shelf {
     /// All that can be used, by name.
     pub augments: Vec<Listed>,
@@ -58,7 +61,8 @@ pub struct Shelf {
 }
 
 /// An augment that there is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Listed {
     /// `group/name`.
     pub name: String,

@@ -3,7 +3,6 @@
 //! Invariant: changes go through [`crate::Keeper::change_goals`], as the command's do.
 
 use epitome_types::{Decision, Goal, GoalAct};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Addressed, Levers};
@@ -11,7 +10,8 @@ use crate::Error;
 use crate::journal::SessionGoals;
 
 /// The goals of a session, in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct GoalsView {
     /// The session.
     pub session: String,
@@ -22,7 +22,8 @@ pub struct GoalsView {
 }
 
 /// A goal, in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct GoalView {
     /// Its id.
     pub id: String,

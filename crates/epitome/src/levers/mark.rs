@@ -4,14 +4,14 @@
 //! looked at it, however many there are, and whoever asked.
 
 use epitome_types::Act;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Levers;
 use crate::Error;
 
 /// A compression was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Asked {
     /// The session.
     pub session: String,

@@ -4,7 +4,6 @@
 //! how to go on.
 
 use epitome_kernel::{Blob, Counter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Levers;
@@ -24,7 +23,8 @@ pub enum Wanted<'a> {
 }
 
 /// What was brought back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Excerpts {
     /// What was found, best first.
     pub found: Vec<Found>,
@@ -35,7 +35,8 @@ pub struct Excerpts {
 }
 
 /// Something that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Found {
     /// The id of the original.
     pub id: String,

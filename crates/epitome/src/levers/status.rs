@@ -5,7 +5,6 @@
 
 use epitome_kernel::goals;
 use epitome_types::EntryId;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Addressed, Levers, chosen};
@@ -13,7 +12,8 @@ use crate::journal::{Keeper, Watermark, pending};
 use crate::{Error, Level};
 
 /// How a session stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 pub struct Standing {
     /// The session.
     pub session: String,

@@ -10,12 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome_lua::Trust;
 use epitome_plugin::Plugin;
+#[cfg(feature = "plugins")]
 use epitome_plugin::host::Process;
 use serde_json::Value as Json;
 
 use super::pattern::{means, precision};
+use super::placed::{MadeOf, Placed};
 use super::reference::PluginRef;
-use crate::config::Problem;
+use super::shipped;
+use crate::problem::Problem;
+use crate::rack::Origin;
 use crate::trusted::Refusal;
 
 /// The plugins of a profile.
@@ -96,16 +100,38 @@ impl Plugins {
         if self.refusal(plugin).is_some() {
             return None;
         }
-        let granted = self.grants.get(name).map(Vec::as_slice).unwrap_or_default();
-        let process = |launch| Process::new(plugin.about(), launch);
-        let program = || Some(Arc::new(process(plugin.launch(granted)?)) as Arc<dyn Plugin>);
         let running = Running {
             name: name.to_owned(),
-            plugin: plugin.code().or_else(program)?,
+            plugin: plugin.code().or_else(|| self.program(plugin))?,
             options: Arc::new(Json::Object(plugin.options())),
         };
         kept.insert(name.to_owned(), running.clone());
         Some(running)
+    }
+
+    /// The program of one that is none of ours.
+    #[cfg(feature = "plugins")]
+    fn program(&self, plugin: &PluginRef) -> Option<Arc<dyn Plugin>> {
+        let granted = self.grants.get(plugin.name()).map(Vec::as_slice).unwrap_or_default();
+        Some(Arc::new(Process::new(plugin.about(), plugin.launch(granted)?)))
+    }
+
+    /// Programs are not started here; a profile that names one is refused.
+    #[cfg(not(feature = "plugins"))]
+    fn program(&self, _plugin: &PluginRef) -> Option<Arc<dyn Plugin>> {
+        None
+    }
+
+    /// The plugins that are compiled in, of those that a shipped profile has digest.
+    pub(crate) fn shipped(digests: Vec<String>) -> Self {
+        let found = |name: &String| {
+            let (name, made_of) = (name.clone(), MadeOf::Code(shipped::plugin(name)?));
+            let placed = Placed { name, origin: Origin::Shipped, made_of, foreign: None };
+            Some(PluginRef::unset(placed))
+        };
+        let named: Vec<_> = digests.iter().filter_map(found).collect();
+        let digests = named.iter().map(|plugin| plugin.name().to_owned()).collect();
+        Self { named, digests, ..Self::default() }
     }
 
     /// The names of those that digest the results of a tool: what the pattern says that says most

@@ -10,10 +10,14 @@
 
 mod desk;
 mod hooks;
+#[cfg(feature = "plugins")]
+mod launch;
 mod load;
 mod manifest;
 mod pattern;
+mod placed;
 mod reference;
+#[cfg(feature = "config")]
 mod shelf;
 mod shipped;
 #[cfg(test)]
@@ -24,7 +28,10 @@ pub(crate) use self::desk::{Desk, Failures};
 pub(crate) use self::hooks::Hooked;
 pub(crate) use self::load::{Plugins, Running};
 pub use self::reference::PluginRef;
+#[cfg(feature = "config")]
 pub(crate) use self::shelf::Shelves;
+#[cfg(feature = "config")]
+pub(crate) use self::shipped::is_shipped;
 
 /// What stands before the name of a plugin in a chain of policies.
 pub(crate) const PREFIX: &str = "plugin:";

@@ -6,29 +6,24 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use epitome_kernel::nearest;
 use epitome_lua::{OptionShape, Trust, folder_hash};
-use epitome_plugin::host::{Launch, Limits};
 use epitome_plugin::{About, Plugin};
 use serde_json::{Map, Value as Json};
 
 use super::manifest::{FILE, Manifest, Provided, shape};
-use super::shelf::{MadeOf, Placed};
-use crate::config::{Problem, hint};
+use super::placed::{MadeOf, Placed};
 use crate::policies::Stated;
+use crate::problem::{Problem, hint};
 use crate::rack::Origin;
 use crate::scope::project_around;
 use crate::trusted::{Brought, Refusal};
 
-/// A program in Python writes no byte code into its folder, whose content is what was trusted.
-const QUIET: (&str, &str) = ("PYTHONDONTWRITEBYTECODE", "1");
-
 /// A plugin that a profile names.
 #[derive(Clone)]
 pub struct PluginRef {
-    placed: Placed,
+    pub(super) placed: Placed,
     stated: Stated,
 }
 
@@ -174,22 +169,6 @@ impl PluginRef {
             MadeOf::Code(code) => Some(Arc::clone(code)),
             MadeOf::Program { .. } => None,
         }
-    }
-
-    /// How its program is started, with those of the variables that it asks for which are granted;
-    /// `None` where it is compiled in.
-    pub(crate) fn launch(&self, granted: &[String]) -> Option<Launch> {
-        let MadeOf::Program { folder, manifest } = &self.placed.made_of else { return None };
-        let asked = manifest.env.iter().filter(|name| granted.contains(name));
-        let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
-        let quiet = (QUIET.0.to_owned(), QUIET.1.to_owned());
-        let call = Duration::from_millis(manifest.deadline_ms);
-        Some(Launch {
-            command: manifest.command.clone(),
-            folder: folder.clone(),
-            env: asked.filter_map(value).chain([quiet]).collect(),
-            limits: Limits { call, ..Limits::default() },
-        })
     }
 
     /// The first option that it does not have, or not with the value that is set.

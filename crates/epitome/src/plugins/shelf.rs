@@ -6,35 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use epitome_lua::Trust;
-use epitome_plugin::Plugin;
 
 use super::manifest::{FILE, Manifest};
+use super::placed::{MadeOf, Placed};
 use super::reference::PluginRef;
 use super::shipped;
-use crate::config::{ConfigError, Problem};
+use crate::problem::{ConfigError, Problem};
 use crate::rack::{Origin, Rack, Shelf};
-
-/// A plugin, where it was found.
-#[derive(Clone)]
-pub(crate) struct Placed {
-    pub(crate) name: String,
-    pub(crate) origin: Origin,
-    pub(crate) made_of: MadeOf,
-    /// The folder of plugins that it stands in, where that needs to be trusted first.
-    pub(crate) foreign: Option<PathBuf>,
-}
-
-/// What a plugin is made of.
-#[derive(Clone)]
-pub(crate) enum MadeOf {
-    /// Rust that is compiled in.
-    Code(Arc<dyn Plugin>),
-    /// A program in a folder.
-    Program { folder: PathBuf, manifest: Manifest },
-}
 
 /// All folders of plugins.
 #[derive(Clone, Debug)]

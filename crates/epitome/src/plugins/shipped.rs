@@ -5,14 +5,6 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use epitome_digest_diffs::Diffs;
-use epitome_digest_html::Html;
-use epitome_digest_json::Json;
-use epitome_digest_listings::Listings;
-use epitome_digest_logs::Logs;
-use epitome_digest_search::Search;
-use epitome_digest_source::Source;
-use epitome_digest_tables::Tables;
 use epitome_plugin::Plugin;
 
 use super::text::Text;
@@ -22,23 +14,41 @@ type Named = (Cow<'static, str>, Arc<dyn Plugin>);
 
 /// All of them.
 static SHIPPED: LazyLock<Vec<Named>> = LazyLock::new(|| {
-    let all: Vec<Arc<dyn Plugin>> = vec![
-        Arc::new(Json),
-        Arc::new(Tables),
-        Arc::new(Diffs),
-        Arc::new(Html),
-        Arc::new(Search),
-        Arc::new(Listings),
-        Arc::new(Logs),
-        Arc::new(Source),
-        Arc::new(Text::default()),
-    ];
-    all.into_iter().map(|plugin| (plugin.about().name, plugin)).collect()
+    let text: Arc<dyn Plugin> = Arc::new(Text::default());
+    by_shape().into_iter().chain([text]).map(|plugin| (plugin.about().name, plugin)).collect()
 });
 
+/// Those that know texts by their shape, each in a package of its own.
+#[cfg(feature = "plugins")]
+fn by_shape() -> Vec<Arc<dyn Plugin>> {
+    vec![
+        Arc::new(epitome_digest_json::Json),
+        Arc::new(epitome_digest_tables::Tables),
+        Arc::new(epitome_digest_diffs::Diffs),
+        Arc::new(epitome_digest_html::Html),
+        Arc::new(epitome_digest_search::Search),
+        Arc::new(epitome_digest_listings::Listings),
+        Arc::new(epitome_digest_logs::Logs),
+        Arc::new(epitome_digest_source::Source),
+    ]
+}
+
+/// None of them is compiled in.
+#[cfg(not(feature = "plugins"))]
+fn by_shape() -> Vec<Arc<dyn Plugin>> {
+    Vec::new()
+}
+
 /// Their names.
+#[cfg(feature = "config")]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| &**name)
+}
+
+/// Whether there is one of this name.
+#[cfg(feature = "config")]
+pub(crate) fn is_shipped(name: &str) -> bool {
+    SHIPPED.iter().any(|(known, _)| known == name)
 }
 
 /// The one of a name.

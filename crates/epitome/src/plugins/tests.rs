@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, ConfigError, Sources};
+use crate::config::{Config, Sources};
+use crate::problem::ConfigError;
 use crate::profile::Profile;
 use crate::{Compressor, Memory, Origin, Window};
 

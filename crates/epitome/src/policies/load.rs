@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use epitome_kernel::{Counter, Policy, nearest};
-use epitome_lua::{Engine, Limits, LoadCause, LuaPolicy, Reloaded, Trust, Watch, WatchError};
+use epitome_kernel::{Counter, Policy};
+use epitome_lua::Trust;
+#[cfg(feature = "lua")]
+use epitome_lua::{Engine, LuaPolicy};
 use serde_json::{Map, Value as Json};
 
 use super::link::Link;
 use super::reference::PolicyRef;
-use super::{DEFAULT, FILE, extends};
-use crate::config::{ConfigError, Problem, hint};
 use crate::plugins::{Hooked, Plugins};
-use crate::rack::Origin;
+use crate::problem::{ConfigError, Problem};
 use crate::trusted::Refusal;
 
 /// The policies of a profile: the host's own, then those that the configuration names.
@@ -26,17 +26,19 @@ pub(crate) struct Policies {
     own: Vec<Arc<dyn Policy>>,
     pub(crate) chain: Vec<Link>,
     /// The options of what is built in, which a policy may have in place of its own.
-    built_in: Map<String, Json>,
+    #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "what runs may have them"))]
+    pub(super) built_in: Map<String, Json>,
     trust: Option<Trust>,
     /// What was passed over when the policies and plugins were looked for.
     passed: Vec<Problem>,
-    kept: Arc<Kept>,
+    pub(super) kept: Arc<Kept>,
 }
 
 /// What clones of a profile share: what was loaded, by counter, and what nothing can change.
 #[derive(Default)]
-struct Kept {
-    engine: OnceLock<Engine>,
+pub(super) struct Kept {
+    #[cfg(feature = "lua")]
+    pub(super) engine: OnceLock<Engine>,
     loaded: Mutex<BTreeMap<String, Loaded>>,
     /// The address of policies that are all compiled in.
     address: OnceLock<String>,
@@ -47,14 +49,15 @@ struct Kept {
 #[derive(Clone, Default)]
 pub struct Loaded {
     own: Vec<Arc<dyn Policy>>,
-    chain: Vec<Ready>,
+    pub(super) chain: Vec<Ready>,
     left_out: Vec<Problem>,
     passed: Vec<Problem>,
 }
 
 /// A policy of the configuration that is ready to be asked.
 #[derive(Clone)]
-enum Ready {
+pub(super) enum Ready {
+    #[cfg(feature = "lua")]
     Lua(Arc<LuaPolicy>),
     Plugin(Arc<Hooked>),
 }
@@ -63,6 +66,7 @@ impl Ready {
     /// As it is now.
     fn current(&self) -> Arc<dyn Policy> {
         match self {
+            #[cfg(feature = "lua")]
             Self::Lua(policy) => policy.current().0,
             Self::Plugin(plugin) => Arc::clone(plugin) as Arc<dyn Policy>,
         }
@@ -71,6 +75,7 @@ impl Ready {
     /// In its newest generation whenever it is asked.
     fn live(&self) -> Arc<dyn Policy> {
         match self {
+            #[cfg(feature = "lua")]
             Self::Lua(policy) => Arc::clone(policy) as Arc<dyn Policy>,
             Self::Plugin(plugin) => Arc::clone(plugin) as Arc<dyn Policy>,
         }
@@ -89,14 +94,6 @@ impl Loaded {
         self.own.iter().cloned().chain(self.chain.iter().map(Ready::live)).collect()
     }
 
-    /// Those in Lua, with what they declare and the generation in force.
-    pub fn lua(&self) -> impl Iterator<Item = &Arc<LuaPolicy>> {
-        self.chain.iter().filter_map(|ready| match ready {
-            Ready::Lua(policy) => Some(policy),
-            Ready::Plugin(_) => None,
-        })
-    }
-
     /// What a policy extends and may not run, with the remedy; the chain goes on without it.
     pub fn left_out(&self) -> &[Problem] {
         &self.left_out
@@ -105,29 +102,6 @@ impl Loaded {
     /// What came with the project and may not or cannot run, while another one of its name answers.
     pub fn passed_over(&self) -> &[Problem] {
         &self.passed
-    }
-
-    /// Has the files of the policies watched, and tells of what became of each change, until what
-    /// is given back falls. Of a change that cannot be used the last good generation stays.
-    ///
-    /// ```no_run
-    /// use epitome::{Config, Counter, Sources, VocabularyCounter};
-    /// use std::{path::Path, sync::Arc};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let config = Config::load(Sources::default().policies(Path::new("policies")))?;
-    /// let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
-    /// let policies = config.profile("team")?.load(&counter)?;
-    /// let _watch = policies.watch(|reloaded| eprintln!("{reloaded:?}"))?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When the system does not let a folder be watched.
-    pub fn watch(&self, tell: impl FnMut(Reloaded) + Send + 'static) -> Result<Watch, WatchError> {
-        Watch::start(self.lua().cloned().collect(), tell)
     }
 }
 
@@ -226,7 +200,7 @@ impl Policies {
                     None => {
                         let (policy, passed) = self.first_good(policy, counter)?;
                         loaded.passed.extend(passed);
-                        Some(Ready::Lua(Arc::new(policy)))
+                        Some(policy)
                     }
                 },
             };
@@ -239,70 +213,6 @@ impl Policies {
     /// Why a policy may not run, with the remedy.
     pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
         policy.brought()?.refusal(self.trust.as_ref()).map(Refusal::problem)
-    }
-
-    /// A policy, or where it came with the project and cannot be loaded what it hides.
-    fn first_good(
-        &self,
-        policy: &PolicyRef,
-        counter: &Arc<dyn Counter>,
-    ) -> Result<(LuaPolicy, Option<Problem>), ConfigError> {
-        let loaded = self.one(self.engine()?, policy, counter);
-        // One that is given by itself is that one and no other of its name.
-        let is_brought = policy.foreign().is_some() && policy.origin() != Origin::Given;
-        let mut hidden = policy.hides().filter(|_| is_brought);
-        let hidden = hidden.find(|hidden| self.refusal(hidden).is_none());
-        match (loaded, hidden) {
-            (Err(ConfigError::Invalid(problems)), Some(hidden)) => {
-                let loaded = self.one(self.engine()?, &hidden, counter)?;
-                let problem = problems.into_iter().next().map(|Problem { place, what }| {
-                    let (name, from) = (policy.name(), hidden.origin());
-                    let what = format!(
-                        "{what}: the policy `{name}` is passed over, and the {from} one of that \
-                         name answers"
-                    );
-                    Problem::new(place, what)
-                });
-                Ok((loaded, problem))
-            }
-            (loaded, _) => Ok((loaded?, None)),
-        }
-    }
-
-    /// Loads one policy.
-    fn one(
-        &self,
-        engine: &Engine,
-        policy: &PolicyRef,
-        counter: &Arc<dyn Counter>,
-    ) -> Result<LuaPolicy, ConfigError> {
-        let load = |options: &Map<String, Json>| {
-            LuaPolicy::open(engine, policy.found(), counter, options).map_err(|error| {
-                let options = match error.cause {
-                    LoadCause::Options(_) => wrong_option(engine, policy, counter),
-                    _ => None,
-                };
-                options.unwrap_or_else(|| placed(policy, &error.cause.to_string()))
-            })
-        };
-        let mut loaded = load(policy.options())?;
-        if loaded.current().0.declared().built_in_options && policy.name() != DEFAULT {
-            if let Some((name, _)) = policy.options().iter().next() {
-                return Err(no_option(policy, name, &[]).into());
-            }
-            loaded = load(&self.built_in)?;
-        }
-        said_plainly(policy, &loaded)?;
-        Ok(loaded)
-    }
-
-    fn engine(&self) -> Result<&Engine, ConfigError> {
-        if let Some(engine) = self.kept.engine.get() {
-            return Ok(engine);
-        }
-        let engine = Engine::new(Limits::default())
-            .map_err(|error| Problem::new("policies", format!("cannot be run: {error}")))?;
-        Ok(self.kept.engine.get_or_init(|| engine))
     }
 }
 
@@ -321,66 +231,4 @@ impl PartialEq for Policies {
             && self.own.len() == other.own.len()
             && self.own.iter().zip(&other.own).all(same)
     }
-}
-
-/// Whether a policy extends what its text says that it extends.
-fn said_plainly(policy: &PolicyRef, loaded: &LuaPolicy) -> Result<(), Problem> {
-    let text = policy.found().files.read(FILE).ok().flatten();
-    let read = text.as_deref().and_then(extends);
-    let generation = loaded.current().0;
-    let says = generation.declared().extends.as_deref();
-    if says == read.as_ref().map(|(name, _)| name.as_str()) {
-        return Ok(());
-    }
-    let what = format!(
-        "`{}` extends `{}`, which cannot be seen before it runs; expected the line \
-         `extends = \"NAME\"` with the name itself in it",
-        policy.name(),
-        says.unwrap_or("nothing"),
-    );
-    Err(Problem::new(policy.place(), what))
-}
-
-/// What is wrong with the options of a policy, where that is said.
-fn wrong_option(
-    engine: &Engine,
-    policy: &PolicyRef,
-    counter: &Arc<dyn Counter>,
-) -> Option<Problem> {
-    let loaded = engine.load(policy.found(), counter, &Map::new()).ok()?;
-    let declared = &loaded.declared().options;
-    policy.options().iter().find_map(|(name, value)| {
-        let place = policy.said_at(name)?;
-        let key = format!("options.{}.{name}", policy.name());
-        let Some(option) = declared.iter().find(|option| option.name == *name) else {
-            let names: Vec<_> = declared.iter().map(|option| option.name.clone()).collect();
-            return Some(no_option(policy, name, &names));
-        };
-        let expected = option.check(value).err()?;
-        Some(Problem::new(place, format!("`{key}` is {value}; {expected}")))
-    })
-}
-
-/// What is wrong with a policy, at the line that its text names where it names one.
-fn placed(policy: &PolicyRef, what: &str) -> Problem {
-    let (Some(folder), Some((at, rest))) = (policy.folder(), what.split_once(": ")) else {
-        return Problem::new(policy.place(), what);
-    };
-    // With a line behind it or without.
-    match at.split_once(".lua") {
-        Some((file, _)) if folder.join(format!("{file}.lua")).is_file() => {
-            Problem::new(folder.join(at).display().to_string(), rest)
-        }
-        _ => Problem::new(policy.place(), what),
-    }
-}
-
-/// A policy does not have this option.
-fn no_option(policy: &PolicyRef, name: &str, names: &[String]) -> Problem {
-    let hint = match names {
-        [] => format!("the policy `{}` has no options of its own", policy.name()),
-        names => hint(nearest(name, names.iter().map(String::as_str)), names),
-    };
-    let what = format!("unknown key `options.{}.{name}`; {hint}", policy.name());
-    Problem::new(policy.said_at(name).unwrap_or_default(), what)
 }

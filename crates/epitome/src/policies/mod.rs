@@ -8,8 +8,16 @@ mod content;
 mod extends;
 mod link;
 mod load;
+#[cfg(feature = "lua")]
+mod lua;
+#[cfg(not(feature = "lua"))]
+#[path = "no_lua.rs"]
+mod lua;
+mod placed;
 mod reference;
+#[cfg(feature = "config")]
 mod shelf;
+#[cfg(feature = "config")]
 mod shipped;
 #[cfg(test)]
 mod tests;
@@ -20,6 +28,14 @@ pub use self::load::Loaded;
 pub(crate) use self::load::Policies;
 pub use self::reference::PolicyRef;
 pub(crate) use self::reference::Stated;
-#[cfg(test)]
-pub(crate) use self::shelf::LIBRARY;
-pub(crate) use self::shelf::{DEFAULT, FILE, Shelves};
+#[cfg(feature = "config")]
+pub(crate) use self::shelf::Shelves;
+
+/// The folder of shared modules, which is no policy.
+pub(crate) const LIBRARY: &str = "lib";
+
+/// The name of what is built in, and of the shipped policy that says the same in Lua.
+pub(crate) const DEFAULT: &str = "default";
+
+/// The file that makes a folder a policy.
+pub(crate) const FILE: &str = "policy.lua";

@@ -10,8 +10,8 @@ use epitome_lua::{Found, Source};
 use serde_json::{Map, Value as Json};
 
 use super::content::content;
-use super::extends;
-use super::shelf::{FILE, Placed};
+use super::placed::Placed;
+use super::{FILE, extends};
 use crate::rack::Origin;
 use crate::trusted::Brought;
 

@@ -5,34 +5,15 @@
 //! configuration.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use epitome_lua::{Found, Source, Trust};
 
+use super::placed::Placed;
 use super::reference::{PolicyRef, Stated};
-use super::shipped;
-use crate::config::Problem;
+use super::{FILE, LIBRARY, shipped};
+use crate::problem::Problem;
 use crate::rack::{Origin, Rack, Shelf};
-
-/// The folder of shared modules, which is no policy.
-pub(crate) const LIBRARY: &str = "lib";
-
-/// The name of what is built in, and of the shipped policy that says the same in Lua.
-pub(crate) const DEFAULT: &str = "default";
-
-/// The file that makes a folder a policy.
-pub(crate) const FILE: &str = "policy.lua";
-
-/// A policy, where it was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    pub(crate) found: Found,
-    pub(crate) origin: Origin,
-    /// The folder of policies that it stands in, where that needs to be trusted first.
-    pub(crate) foreign: Option<PathBuf>,
-    /// What it hides that has its name, the next one first.
-    pub(crate) hides: Vec<Placed>,
-}
 
 /// All folders of policies.
 #[derive(Clone, Debug)]

@@ -9,7 +9,8 @@ use epitome_types::hook::{BudgetsJob, Common};
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, ConfigError, Sources};
+use crate::config::{Config, Sources};
+use crate::problem::ConfigError;
 use crate::profile::Profile;
 use crate::rack::Origin;
 

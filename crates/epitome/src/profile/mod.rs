@@ -3,12 +3,13 @@
 //! Invariant: no number stands in the code; a profile is read from TOML as a whole, and what was
 //! read is sound. Made by the configuration, read by the compressor.
 
+#[cfg_attr(not(feature = "config"), expect(dead_code, reason = "what a configuration is held to"))]
 mod options;
+mod plain;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use epitome_count::Vocabulary;
 use epitome_kernel::{Counter, Policy};
 use epitome_plan::{
     ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, Demands, DoorOptions,
@@ -17,12 +18,16 @@ use epitome_plan::{
 use epitome_types::{ContentId, Stand};
 use epitome_wire::{Document, Format, Signatures};
 
+#[cfg(feature = "config")]
+pub(crate) use self::options::Contradiction;
 use self::options::Words;
-pub(crate) use self::options::{Contradiction, Options, State as StateOptions, Summaries};
-use crate::config::{Config, ConfigError, Problem, Sources};
+pub(crate) use self::options::{Options, State as StateOptions, Summaries};
+#[cfg(feature = "config")]
+use crate::config::{Config, Sources};
 use crate::models::{ModelTable, Models, Prices, Scribe};
 use crate::plugins::{PluginRef, Plugins};
 use crate::policies::{Link, Loaded, Policies, PolicyRef};
+use crate::problem::{ConfigError, Problem};
 use crate::session::Redaction;
 use crate::target::Window;
 
@@ -56,7 +61,8 @@ pub struct Profile {
     pub(crate) signatures: Signatures,
     pub(crate) mode: Option<String>,
     pub(crate) model: Option<String>,
-    pub(crate) counter: Option<Vocabulary>,
+    /// The name of a vocabulary.
+    pub(crate) counter: Option<&'static str>,
     pub(crate) window: Window,
     /// The model whose window it is, where it was asked for by name.
     pub(crate) window_of: Option<String>,
@@ -80,6 +86,7 @@ impl Profile {
     /// # Errors
     ///
     /// When there is none of this name.
+    #[cfg(feature = "config")]
     pub fn shipped(name: &str) -> Result<Self, ConfigError> {
         Config::load(Sources::default())?.profile(name)
     }
@@ -101,7 +108,7 @@ impl Profile {
 
     /// The name of the vocabulary that it counts tokens in, in place of its model's.
     pub fn counter(&self) -> Option<&'static str> {
-        self.counter.map(Vocabulary::name)
+        self.counter
     }
 
     /// The store that it means where none is named.
@@ -350,9 +357,8 @@ impl Default for Profile {
     #[expect(clippy::expect_used, reason = "the text is compiled in, and a test parses it")]
     fn default() -> Self {
         // Every builder begins with it, and the text is the same each time.
-        static PARSED: LazyLock<Profile> = LazyLock::new(|| {
-            Profile::shipped("default").expect("the options of a shipped profile are sound")
-        });
+        static PARSED: LazyLock<Profile> =
+            LazyLock::new(|| plain::profile().expect("the options of a shipped profile are sound"));
         PARSED.clone()
     }
 }
@@ -364,6 +370,13 @@ mod tests {
 
     use super::*;
     use crate::session::OFFLOADED;
+
+    #[test]
+    fn a_configuration_that_says_nothing_says_the_same() {
+        let (plain, configured) = (Profile::default(), Profile::shipped("default").unwrap());
+        assert_eq!(plain, configured);
+        assert_eq!(plain.config(), configured.config());
+    }
 
     #[test]
     fn shipped_profiles_are_sound() {

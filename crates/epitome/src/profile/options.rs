@@ -8,11 +8,11 @@ use epitome_plan::Rung;
 use epitome_types::Style;
 use epitome_types::hook::Line;
 use epitome_wire::Format;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Any part of the options of a profile; what is left out is inherited.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
     pub(crate) trigger: Trigger,
@@ -46,50 +46,52 @@ impl Options {
 }
 
 /// When a prompt is compressed without being told to.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trigger {
     /// Share of the limit from which on a live conversation warns.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) warn: f64,
     /// Share of the limit from which on models are asked in advance, where they write in the
     /// background; `soft` where that is less.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) ahead: f64,
     /// Share of the limit from which on a conversation is compressed when no budget is given; a
     /// live one only once that pays.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) soft: f64,
     /// Share of the limit that it is compressed to then; at most `soft`.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) target: f64,
 }
 
 /// How large a prompt may be.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limit {
     /// Share of a context size that is left to the prompt.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) size_share: f64,
     /// Tokens of the limit that a live conversation leaves to the answer.
     pub(crate) reserve: u64,
     /// The most of the limit that the reserve may be, as a share.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) reserve_share: f64,
     /// Limit in tokens for requests to Anthropic where nobody states one; never enforced.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) anthropic: u64,
     /// Limit in tokens for OpenAI-compatible requests where nobody states one; never enforced.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) openai: u64,
     /// Limit in tokens for requests to Ollama that name no context size, where nobody states one;
     /// never enforced.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) ollama: u64,
     /// Share of a prompt that its provider refused, to which the next one is held where nobody knows
     /// the limit.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) refused_share: f64,
     /// Wordings by which a provider refuses a prompt as too long, before those that are built in:
     /// `{limit}`, `{size}`, `{room}` and `{}` stand for numbers, `…` for any text.
@@ -109,47 +111,50 @@ impl Limit {
 
 // RULES 114.
 /// What a token costs that the provider has cached, where one that it has not costs 1.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cache {
     /// What a token costs that is read from the cache; as the price table says of the model where it
     /// is not set.
     #[serde(default)]
-    #[schemars(with = "f64", range(min = 0.0))]
+    #[cfg_attr(feature = "config", schemars(with = "f64", range(min = 0.0)))]
     pub(crate) read: Option<f64>,
     /// What a token costs that is written to it; likewise.
     #[serde(default)]
-    #[schemars(with = "f64", range(min = 0.0))]
+    #[cfg_attr(feature = "config", schemars(with = "f64", range(min = 0.0)))]
     pub(crate) write: Option<f64>,
     /// Seconds after which the provider has forgotten what nobody asked for.
     pub(crate) ttl: u64,
 }
 
 /// What is made smaller before it is first sent.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arrive {
     /// Tokens of a tool result from which on a digest is tried.
     pub(crate) digest_from: u64,
     /// The most of its original that a digest may take, as a share.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) digest_share: f64,
     /// Tokens above which a tool result never stays whole.
     pub(crate) offload_above: u64,
     /// The same as a share of the limit, where that is less.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) offload_share: f64,
     /// Tokens that stay of such a result.
     pub(crate) preview: u64,
     /// The same as a share of the limit, where that is less.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) preview_share: f64,
     /// Words of a call whose result stays as it is.
     pub(crate) exempt: Vec<String>,
 }
 
 /// Restore points that nobody asked for.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Snapshots {
     /// Whether one is made before each compression.
@@ -159,7 +164,8 @@ pub(crate) struct Snapshots {
 }
 
 /// What is never recorded.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Redact {
     /// Regular expressions; what they match is masked before anything is recorded.
@@ -167,57 +173,59 @@ pub(crate) struct Redact {
 }
 
 /// How a prompt is compressed.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compress {
     /// Whether a summary is made of the words that were said or of shortened prose.
     pub(crate) style: StyleName,
     /// Share of the room beside what is pinned that the newest messages fill.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) keep_recent_share: f64,
     /// By how much of that share they may be more or less, so that the oldest exchange of them
     /// stays or leaves whole.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) keep_recent_slack: f64,
     /// The number of newest messages to leave alone, in place of the share.
     pub(crate) keep_recent_messages: Option<usize>,
     /// The least tokens that a text among the newest is digested into.
     pub(crate) digest_tokens: u64,
     /// The most of a checkpoint's room that `label` may take, else it is `label_short`.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) label_share: f64,
     /// Share of the prompt; a compression that frees less says so in a warning.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) minimum_gain: f64,
     /// The largest piece for search, in bytes, where the summariser has not cut the pieces itself.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) passage_bytes: usize,
     /// The most characters that a line about a message quotes from it.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) line_chars: usize,
     /// What is tried, in order, when a summary does not fit.
     pub(crate) ladder: Vec<RungName>,
 }
 
 /// How models are asked for summaries, where the profile names any, and what becomes of those.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Summaries {
     /// Seconds that models may take for all that one compression asks of them; then it is made
     /// without.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) seconds: u64,
     /// Whether they write in the background where the host lets them, so that no prompt waits for
     /// them.
     pub(crate) background: bool,
     /// Questions that are under way at the same time.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub(crate) at_once: usize,
     /// Share of a model's window that is used, since it counts tokens in its own way.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) window_share: f64,
     /// Share of a summary's room that facts may take which it must not lose.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) must_keep_share: f64,
     /// Whether a model is asked behind the conversation as it stands, where it is the one that the
     /// conversation is held with, or by itself. Where no other policy says.
@@ -225,7 +233,7 @@ pub(crate) struct Summaries {
     /// What it is asked then; `{max_tokens}`, `{conversation}` and `{must_keep}` are filled in.
     pub(crate) ask: String,
     /// Share of a summary's room that it is told to fill; the rest is for what it forgets.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) share: f64,
     /// Opens what is said beside it in the words of the messages; empty where nothing is to be.
     pub(crate) beside: String,
@@ -237,25 +245,26 @@ pub(crate) struct Summaries {
 }
 
 /// What each compression of a live conversation states of the work.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct State {
     /// Opens it.
     pub(crate) label: String,
     /// The most of the size to come to that what was asked for, plans and files take, as a share; 0
     /// leaves them out.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) share: f64,
     /// The same in tokens, where that is less.
     pub(crate) most: u64,
     /// The most of the room beside what cannot shrink that rules of the user take whose messages
     /// leave, word for word, as a share; 0 leaves them to the summaries.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) rules: f64,
     /// Tokens that goals take; what is locked or of the architecture stays whole beyond that.
     pub(crate) goals: u64,
     /// The most of the size to come to that the texts of active augments take, as a share.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) augments: f64,
     /// Opens the list of the augments that there is no room for; their files follow.
     pub(crate) unread: String,
@@ -269,7 +278,8 @@ pub(crate) struct State {
 }
 
 /// What the model reads where something left.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wording {
     /// When it is kept in a store, and as a file that the client's own tools open:
@@ -282,7 +292,8 @@ pub(crate) struct Wording {
 }
 
 /// The texts that stand where something left.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Words {
     /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
@@ -298,9 +309,10 @@ pub(crate) struct Words {
 // The names below have no comments of their own: their schema is then one list.
 
 /// How a summary is worded.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "config", schemars(inline))]
 pub(crate) enum StyleName {
     Verbatim,
     Brief,
@@ -325,9 +337,10 @@ impl From<Style> for StyleName {
 }
 
 /// How a model is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "config", schemars(inline))]
 pub(crate) enum LineName {
     Extend,
     Separate,
@@ -345,9 +358,10 @@ impl From<LineName> for Line {
 }
 
 /// One rung of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "config", schemars(inline))]
 pub(crate) enum RungName {
     Results,
     Inputs,

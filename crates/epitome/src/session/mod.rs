@@ -38,6 +38,10 @@ mod pushed;
 mod reading;
 mod recalled;
 mod redact;
+#[cfg(feature = "lua")]
+mod reload;
+#[cfg(not(feature = "lua"))]
+#[path = "no_reload.rs"]
 mod reload;
 mod shared;
 mod snapshot;
@@ -64,6 +68,7 @@ pub(crate) use events::Listener;
 pub(crate) use identity::{answer, evidence};
 #[cfg(test)]
 pub(crate) use offload::OFFLOADED;
+#[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
 pub use prompt::Prompt;
 pub use redact::{PatternError, Redaction};

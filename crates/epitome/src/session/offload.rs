@@ -14,6 +14,7 @@ use epitome_types::{
     Checkpoint, ContentId, Entry, Epoch, Happened, Op, Part, PartId, Recorded, Role,
 };
 use epitome_wire::offers_tools;
+#[cfg(feature = "workspace")]
 use epitome_workspace::Folder;
 
 use super::events::Events;
@@ -63,6 +64,7 @@ struct Named {
 /// # Errors
 ///
 /// When they cannot be read or removed.
+#[cfg(feature = "workspace")]
 pub fn remove_offloaded(workspace: &Folder, session: &str) -> Result<u32, WorkspaceError> {
     Ok(workspace.remove(OFFLOADED, &owner(session))? + workspace.forget(session)?)
 }

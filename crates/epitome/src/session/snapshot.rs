@@ -4,6 +4,8 @@
 
 use epitome_types::{Cause, Epoch, Happened, Purpose, Snapshot};
 
+use epitome_kernel::StoreError;
+
 use super::Session;
 use super::events::Events;
 use super::ground::{Ground, Whole};
@@ -41,6 +43,8 @@ impl Session {
         });
         let id = snapshot.id.clone();
         match self.journal.snap(&self.scope, &snapshot, options.keep) {
+            // A host's own store that keeps none is not asked for them by anybody else.
+            Err(StoreError::NotOffered { .. }) => {}
             Ok(()) => events.add(tokens, Happened::AutoSnapshotCreated { id, purpose }),
             Err(error) => events.add(tokens, Happened::SnapshotError { cause: error.to_string() }),
         }

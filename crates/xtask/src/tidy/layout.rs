@@ -45,7 +45,7 @@ pub(crate) fn names(tree: &Tree) -> Vec<Finding> {
     missing.chain(strange).collect()
 }
 
-/// Every package takes licence, edition and lints from the workspace.
+/// Every package of the workspace takes licence, edition and lints from it.
 pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
     let inherits = |text: &str, section: &str, key: &str| {
         let mut current = "";
@@ -57,7 +57,8 @@ pub(crate) fn manifests(tree: &Tree) -> Vec<Finding> {
         })
     };
     let mut findings = Vec::new();
-    for (path, text) in tree.ending("/Cargo.toml") {
+    let own = |text: &str| text.lines().any(|line| line.trim() == "[workspace]");
+    for (path, text) in tree.ending("/Cargo.toml").filter(|(_, text)| !own(text)) {
         for key in INHERITED {
             if !inherits(text, "[package]", key) {
                 findings.push(Finding::in_file(path, format!("lacks `{key}` in `[package]`")));

@@ -1,0 +1,56 @@
+//! The profile for those who choose none, without a configuration around it.
+//!
+//! Invariant: it is the one that a configuration in which nobody says anything comes to. Read once in
+//! a process.
+
+use std::error::Error;
+
+use epitome_wire::Signatures;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use toml::{Table, Value};
+
+use super::{Options, Profile, SHIPPED};
+use crate::models::{ModelTable, Models, Prices, Scribe};
+use crate::plugins::Plugins;
+use crate::policies::Policies;
+use crate::session::Redaction;
+use crate::target::Window;
+
+/// What stands beside the options: who digests, and who writes summaries.
+const BESIDE: [&str; 2] = ["digests", "summarizers"];
+
+/// The profile.
+///
+/// # Errors
+///
+/// When its text does not hold what it must.
+pub(super) fn profile() -> Result<Profile, Box<dyn Error>> {
+    let [(name, text)] = SHIPPED;
+    let mut says: Table = text.parse()?;
+    let [digests, scribes] = BESIDE.map(|key| says.remove(key).unwrap_or(Value::Array(Vec::new())));
+    let built_in = match serde_json::to_value(&says)? {
+        Json::Object(options) => options,
+        _ => serde_json::Map::new(),
+    };
+    let options: Options = says.try_into()?;
+    let scribes: Vec<String> = scribes.try_into()?;
+    Ok(Profile {
+        name: name.to_owned(),
+        redaction: Redaction::new(&options.redact.patterns)?,
+        signatures: Signatures::new(&options.limit.signatures)?,
+        options,
+        mode: None,
+        model: None,
+        counter: None,
+        window: Window::default(),
+        window_of: None,
+        table: ModelTable::default(),
+        prices: Prices::default(),
+        store: None,
+        policies: Policies::new(Vec::new(), built_in, None),
+        plugins: Plugins::shipped(Vec::deserialize(digests)?),
+        scribes: scribes.iter().map(|name| name.parse()).collect::<Result<Vec<Scribe>, _>>()?,
+        models: Models::default(),
+    })
+}
