@@ -6,6 +6,9 @@
 #[cfg(feature = "sqlite")]
 use epitome_kernel::StoreError;
 
+/// What is wrong with a store whose file is not at its path any more.
+pub(crate) const GONE: &str = "is no longer there";
+
 /// A store that cannot be relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOutage {
@@ -33,6 +36,8 @@ pub(crate) enum OutageKind {
     ReadOnly,
     /// Something that is kept cannot be read. What can be is used, each by itself.
     Damaged,
+    /// Its file is not at its path: what is written to it is lost with the process. It may come back.
+    Gone,
     /// No room, no access, somebody else holds it: it may be well again at any time.
     Unwritable,
 }
@@ -43,9 +48,15 @@ impl OutageKind {
     pub(crate) fn of(error: &StoreError) -> Option<Self> {
         match error {
             StoreError::Damaged { .. } => Some(Self::Damaged),
+            StoreError::Broken { what: GONE, .. } => Some(Self::Gone),
             StoreError::Broken { .. } => Some(Self::Unwritable),
             _ => None,
         }
+    }
+
+    /// Whether it may be over at any time, without a new start.
+    pub(crate) fn may_pass(self) -> bool {
+        matches!(self, Self::Gone | Self::Unwritable)
     }
 
     /// What can be done about it.
@@ -57,6 +68,10 @@ impl OutageKind {
             }
             Self::Damaged => {
                 "stop the program, run `epitome session verify --repair` and start again"
+            }
+            Self::Gone => {
+                "put the file back where it was, or start the program again, which makes a new one \
+                 and records there what clients send on"
             }
             Self::Unwritable => {
                 "make room for it, or end what holds it; new conversations are recorded from then \

@@ -23,6 +23,7 @@ mod serving;
 mod sessions;
 mod shapes;
 mod thinking;
+mod vanished;
 
 pub(crate) use http::{Answer, Ask};
 pub(crate) use serving::Serving;

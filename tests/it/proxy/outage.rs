@@ -17,20 +17,20 @@ const LIMIT: u64 = 16_000;
 /// Rounds of calls that the model asks for.
 const ROUNDS: u64 = 11;
 /// What the log says of an outage.
-const SAID: &str = "nothing of this is kept over a restart";
+pub(super) const SAID: &str = "nothing of this is kept over a restart";
 
-fn serving(store: &'static str) -> Serving {
+pub(super) fn serving(store: &'static str) -> Serving {
     let script = Script::agent(ROUNDS, calls());
     Serving::on_store(script, &["--limit", &LIMIT.to_string()], Some(store))
 }
 
-fn agent(api: Api) -> Agent {
+pub(super) fn agent(api: Api) -> Agent {
     Agent::new(api, "Find out why the deployment fails.").with_id()
 }
 
 /// Rounds of an agent, each of them answered with a prompt within the window.
 #[track_caller]
-fn rounds(agent: &mut Agent, serving: &Serving, most: usize) {
+pub(super) fn rounds(agent: &mut Agent, serving: &Serving, most: usize) {
     for round in 0..most {
         let answer = agent.send(serving, agent.request().to_string().into_bytes());
         let said = || format!("round {round}: {}", serving.said());
@@ -44,13 +44,13 @@ fn rounds(agent: &mut Agent, serving: &Serving, most: usize) {
     }
 }
 
-fn count(serving: &Serving, words: &str) -> usize {
+pub(super) fn count(serving: &Serving, words: &str) -> usize {
     serving.said().lines().filter(|line| line.contains(words)).count()
 }
 
 /// Between compressions each prompt begins with the one before it.
 #[track_caller]
-fn check_prefixes(api: Api, serving: &Serving, prompts: &[Record]) {
+pub(super) fn check_prefixes(api: Api, serving: &Serving, prompts: &[Record]) {
     let (broken, compressions) = (breaks(api, prompts), count(serving, "compressed ("));
     assert!(compressions >= 2, "{compressions} compressions: {}", serving.said());
     assert!(broken <= compressions, "{broken} of {compressions}: {}", serving.said());

@@ -13,6 +13,7 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use epitome_kernel::types::Chain;
 use epitome_kernel::{Batch, Journal, SessionOf, StoreError};
@@ -23,6 +24,13 @@ use crate::{Archive, Memory, Sqlite, StoreNews, StoreOutage};
 /// Numbers of [`epitome_kernel::Journal::seen`] in memory begin here, so that what was read of one of
 /// the two stores is never taken for what the other one says.
 const FIRST_SEEN: u64 = 1 << 62;
+
+/// So long a request waits for another process that holds the store: much less than the deadline of
+/// whoever asks, since a request may come to wait more than once.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// The same during an outage: whoever comes then is not made to wait for its end.
+const PATIENCE_IN_OUTAGE: Duration = Duration::from_millis(20);
 
 /// A store on disk that goes on in memory where the disk fails.
 #[derive(Debug)]
@@ -54,6 +62,7 @@ impl FallbackStore {
     /// the beginning.
     pub fn new(disk: Sqlite) -> Self {
         let memory = Memory::counting_from(FIRST_SEEN);
+        disk.wait_at_most(PATIENCE);
         let store = Self { disk, memory, state: Mutex::default() };
         if store.disk.is_read_only() {
             let cause = format!("the store `{}` is read-only", store.disk.path().display());
@@ -72,9 +81,10 @@ impl FallbackStore {
         let outage = StoreOutage { cause, remedy: kind.remedy() };
         match &state.outage {
             None => state.untold.push(StoreNews::Lost(outage.clone())),
-            Some((OutageKind::Unwritable, _)) if kind == OutageKind::Damaged => {}
+            Some((before, _)) if before.may_pass() && kind == OutageKind::Damaged => {}
             Some(_) => return,
         }
+        self.disk.wait_at_most(PATIENCE_IN_OUTAGE);
         state.outage = Some((kind, outage));
     }
 
@@ -86,11 +96,12 @@ impl FallbackStore {
             None | Some(OutageKind::Damaged) => true,
             Some(OutageKind::ReadOnly) => false,
             // Whoever comes during an outage is not made to wait for it.
-            Some(OutageKind::Unwritable) if !self.disk.takes_more() => false,
-            Some(OutageKind::Unwritable) => {
+            Some(_) if !self.disk.takes_more() => false,
+            Some(_) => {
                 let mut state = self.state();
-                if state.outage.take_if(|(kind, _)| *kind == OutageKind::Unwritable).is_some() {
+                if state.outage.take_if(|(kind, _)| kind.may_pass()).is_some() {
                     state.untold.push(StoreNews::Back);
+                    self.disk.wait_at_most(PATIENCE);
                 }
                 true
             }

@@ -82,11 +82,16 @@ impl Sqlite {
             },
         };
         let lead = Lead(&self.crowd);
+        let is_there = self.presence.check(&self.path);
         let mut link = self.lock();
         let others = self.crowd.take();
         let records: Vec<_> =
             iter::once(&own).chain(others.iter().map(|place| &*place.record)).collect();
-        let mut results = self.write_all(&mut link, &records).into_iter();
+        let results = match is_there {
+            Ok(()) => self.write_all(&mut link, &records),
+            Err(loss) => records.iter().map(|_| Err(loss.at(&self.path))).collect(),
+        };
+        let mut results = results.into_iter();
         let result = results.next().unwrap_or(Ok(()));
         drop(link);
         drop(lead);

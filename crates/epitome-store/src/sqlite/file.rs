@@ -4,7 +4,7 @@
 //! the mode of the main file, so creating that one privately is enough. Called by
 //! [`crate::Sqlite`].
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,41 @@ pub(crate) fn escaped(path: &Path) -> String {
         _ => format!("%{byte:02X}"),
     };
     bytes.map(each).collect()
+}
+
+/// What tells a file from every other one, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    device: u64,
+    number: u64,
+}
+
+/// The identity of a file; `None` where the platform tells none.
+#[cfg(unix)]
+pub(crate) fn identity(found: &Metadata) -> Option<FileIdentity> {
+    use std::os::unix::fs::MetadataExt;
+    Some(FileIdentity { device: found.dev(), number: found.ino() })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn identity(_: &Metadata) -> Option<FileIdentity> {
+    None
+}
+
+/// Whether a database is shorter than its first page says, or has none.
+pub(crate) fn is_cut(path: &Path) -> bool {
+    let mut head = [0; 32];
+    let whole = OpenOptions::new().read(true).open(path).and_then(|mut file| {
+        file.read_exact(&mut head)?;
+        file.metadata()
+    });
+    let Ok(found) = whole else { return true };
+    let page = match u64::from(u16::from_be_bytes([head[16], head[17]])) {
+        1 => 1 << 16,
+        size => size,
+    };
+    let pages = u32::from_be_bytes([head[28], head[29], head[30], head[31]]);
+    found.len() < page * u64::from(pages)
 }
 
 /// How many bytes a file has.

@@ -23,6 +23,7 @@ mod lesson;
 mod mark;
 mod memo;
 mod moment;
+mod presence;
 mod probe;
 mod remove;
 mod schema;
@@ -35,6 +36,8 @@ mod tree;
 mod verify;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
 use parking_lot::{Mutex, MutexGuard};
@@ -45,6 +48,7 @@ use self::crowd::Crowd;
 use self::fail::{Fail, broken};
 use self::ledger::Ledger;
 use self::moment::Moment;
+use self::presence::FilePresence;
 use self::schema::{Refusal, Sync};
 use crate::Durability;
 use crate::near::{missed, near};
@@ -61,6 +65,9 @@ pub struct Sqlite {
     durability: Sync,
     link: Mutex<Link>,
     crowd: Crowd,
+    presence: FilePresence,
+    /// How long whoever has the connection waits for another process, in milliseconds.
+    patience: AtomicU64,
     /// Ends after the connection.
     _copying: Copying,
 }
@@ -70,6 +77,8 @@ pub struct Sqlite {
 struct Link {
     connection: Connection,
     sync: Sync,
+    /// How long it waits for another process, in milliseconds.
+    patience: u64,
 }
 
 impl Sqlite {
@@ -124,6 +133,7 @@ impl Sqlite {
             Durability::Full => Sync::Full,
         };
         let sync = if created { Sync::Off } else { durability };
+        presence::check_begun(path)?;
         let loss = tail::loss(path);
         if loss.is_some() {
             let (log, aside) = (file::beside(path, "-wal"), file::beside(path, "-wal.torn"));
@@ -160,9 +170,16 @@ impl Sqlite {
         }
         let copying = Copying::of(&mut connection, path)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
-        let link = Mutex::new(Link { connection, sync });
-        let (path, crowd) = (path.to_owned(), Crowd::default());
-        Ok(Self { path, durability, link, crowd, _copying: copying })
+        let patience = in_millis(schema::PATIENCE);
+        Ok(Self {
+            path: path.to_owned(),
+            durability,
+            link: Mutex::new(Link { connection, sync, patience }),
+            crowd: Crowd::default(),
+            presence: FilePresence::at(path),
+            patience: AtomicU64::new(patience),
+            _copying: copying,
+        })
     }
 
     /// The passages of each of these scopes that may answer a query.
@@ -189,7 +206,17 @@ impl Sqlite {
     /// The connection. A panic while it was held rolled its transaction back. Whoever waits for it
     /// gets it before whoever had it for long.
     fn lock(&self) -> MutexGuard<'_, Link> {
-        self.link.lock()
+        let mut link = self.link.lock();
+        let patience = self.patience.load(Ordering::Relaxed);
+        if link.patience != patience {
+            link.be_patient(patience);
+        }
+        link
+    }
+
+    /// Has whoever reads or writes from now on wait so long for another process that holds the file.
+    pub(crate) fn wait_at_most(&self, patience: Duration) {
+        self.patience.store(in_millis(patience), Ordering::Relaxed);
     }
 
     /// Writes the passages of a departure that were too many for the transaction in which its
@@ -230,6 +257,7 @@ impl Sqlite {
         sync: Sync,
         work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
     ) -> Result<T, StoreError> {
+        self.presence.check(&self.path).map_err(|loss| loss.at(&self.path))?;
         let mut link = self.lock();
         link.write(scope, sync, work).map_err(|fail| fail.at(&self.path, "cannot be written"))
     }
@@ -256,7 +284,19 @@ fn open_settled(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
+fn in_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Link {
+    /// Waits so many milliseconds for another process from now on.
+    fn be_patient(&mut self, patience: u64) {
+        // Where this fails it waits as long as it did.
+        if self.connection.busy_timeout(Duration::from_millis(patience)).is_ok() {
+            self.patience = patience;
+        }
+    }
+
     fn read<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, Fail> {
         let _moment = Moment::reading(&self.connection)?;
         work(&self.connection)

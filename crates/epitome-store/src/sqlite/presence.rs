@@ -1,0 +1,79 @@
+//! Whether the file that is open is still the one at its path, whole.
+//!
+//! Invariant: what is written to a file that was taken away is lost with the process, and one that was
+//! cut is damaged further by every page: so whoever writes asks first. It costs one look at the path
+//! and waits for nobody. Called by [`super::Sqlite`].
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use epitome_kernel::StoreError;
+
+use super::fail::broken;
+use super::file::{self, FileIdentity};
+use crate::outage::GONE;
+
+/// What was known of the file when it was opened, and since.
+#[derive(Debug)]
+pub(crate) struct FilePresence {
+    identity: Option<FileIdentity>,
+    /// Its length when it was last looked at, in bytes.
+    length: AtomicU64,
+}
+
+/// What became of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileLoss {
+    /// None is at its path.
+    Removed,
+    /// Another one is.
+    Replaced,
+    /// It is shorter than what was written to it.
+    Cut,
+}
+
+impl FilePresence {
+    /// The file that stands at a path now.
+    pub(crate) fn at(path: &Path) -> Self {
+        let found = std::fs::metadata(path).ok();
+        let length = found.as_ref().map_or(0, std::fs::Metadata::len);
+        let identity = found.as_ref().and_then(file::identity);
+        Self { identity, length: AtomicU64::new(length) }
+    }
+
+    /// Fails where another file, or none, is at the path by now, or where it was cut.
+    pub(crate) fn check(&self, path: &Path) -> Result<(), FileLoss> {
+        let Ok(found) = std::fs::metadata(path) else { return Err(FileLoss::Removed) };
+        if self.identity.is_some() && file::identity(&found) != self.identity {
+            return Err(FileLoss::Replaced);
+        }
+        // It becomes shorter where what was deleted leaves it, too; its first page says so then.
+        let length = self.length.swap(found.len(), Ordering::Relaxed);
+        if found.len() < length && file::is_cut(path) {
+            self.length.store(length, Ordering::Relaxed);
+            return Err(FileLoss::Cut);
+        }
+        Ok(())
+    }
+}
+
+impl FileLoss {
+    /// The port's error.
+    pub(crate) fn at(self, path: &Path) -> StoreError {
+        match self {
+            Self::Removed => broken(path, GONE, &"it was removed while it was in use"),
+            Self::Replaced => broken(path, GONE, &"another file was put in its place"),
+            Self::Cut => StoreError::Damaged {
+                what: format!("`{}` was cut while it was in use", path.display()),
+            },
+        }
+    }
+}
+
+/// Fails for a file without a byte that something was written to: others have their logs beside it.
+pub(crate) fn check_begun(path: &Path) -> Result<(), StoreError> {
+    let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
+    let was_used = ["-wal", "-shm"].iter().any(|ending| file::beside(path, ending).exists());
+    // Whoever makes a store writes its first page before there is a log.
+    if is_empty && was_used && file::is_cut(path) { Err(FileLoss::Cut.at(path)) } else { Ok(()) }
+}
