@@ -6,7 +6,7 @@ use epitome_kernel::types::hook::{
 };
 use epitome_kernel::types::{EntryId, Op, PartId, Plan, Role, SummaryKind, Unit};
 use epitome_kernel::{Sizes, Summarizer, Thread};
-use epitome_plan::{Assembly, CompressOptions, Outcome, assemble};
+use epitome_plan::{Assembly, CompressOptions, Outcome, PlanMeans, assemble};
 use epitome_testkit::{FixedCounter, ScriptedSummarizer, conversation, now, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -151,8 +151,13 @@ fn made(
     let Ground { thread, options, sizes, summarizers } = ground;
     let orders = ordered(ops);
     let (counter, count) = (&FixedCounter::Quarters, summarizers.len());
-    let assembly =
-        Assembly::new(thread, options, tokens(most), counter, count, standing.clone(), &orders);
+    let assembly = Assembly::new(
+        thread,
+        options,
+        PlanMeans { budget: tokens(most), counter, summarizers: count },
+        standing.clone(),
+        &orders,
+    );
     let Ok(assembly) = assembly else { return Ok(None) };
     let anew: Vec<_> = summarizers.iter().map(ScriptedSummarizer::anew).collect();
     let all: Vec<_> = anew.iter().map(|one| one as &dyn Summarizer).collect();
@@ -247,7 +252,7 @@ proptest! {
         let counter = &FixedCounter::Quarters;
         let standing = Plan::default();
         let assembly =
-            Assembly::new(&thread, &options, tokens(PLENTY), counter, 0, standing, &orders);
+            Assembly::new(&thread, &options, PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 }, standing, &orders);
         let outcome = now(assemble(assembly.expect("an order"), &thread, &options, &[]));
         let fine = matches!(outcome, Outcome::Compressed(_) | Outcome::NothingToDo { .. });
         prop_assert!(fine, "{:?}", outcome);

@@ -3,7 +3,7 @@
 use epitome_kernel::types::hook::How;
 use epitome_kernel::types::{Entry, Plan, SummaryKind};
 use epitome_kernel::{Summarizer, Thread};
-use epitome_plan::{Assembly, Outcome, assemble};
+use epitome_plan::{Assembly, Outcome, PlanMeans, assemble};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 
 use crate::assembly::{PLENTY, checkpoints, ordered, replace, summarize};
@@ -19,7 +19,13 @@ fn worded(scripts: &[Script], targets: [u64; 2]) -> (Vec<String>, Vec<usize>, Ve
     let orders = ordered(vec![summarize(2, 8, targets[0]), summarize(8, 14, targets[1])]);
     let (counter, standing) = (&FixedCounter::Quarters, Plan::default());
     let (budget, count) = (tokens(PLENTY), summarizers.len());
-    let assembly = Assembly::new(&thread, &options, budget, counter, count, standing, &orders);
+    let assembly = Assembly::new(
+        &thread,
+        &options,
+        PlanMeans { budget, counter, summarizers: count },
+        standing,
+        &orders,
+    );
     let assembly = assembly.expect("orders of what is there");
     let outcome = now(assemble(assembly, &thread, &options, &summarizers));
     let asked = all.iter().map(|one| one.asked(SummaryKind::Checkpoint).len()).collect();
@@ -79,7 +85,13 @@ fn summarisers_see_what_stays_as_it_will_stand() {
         (replace(6, How::Cut, None, Some(60)), replace(9, How::Digest, None, Some(80)));
     let orders = ordered(vec![masked, cut, digest, summarize(11, 14, 90), summarize(14, 17, 90)]);
     let (counter, standing) = (&FixedCounter::Quarters, Plan::default());
-    let assembly = Assembly::new(&thread, &options, tokens(PLENTY), counter, 1, standing, &orders);
+    let assembly = Assembly::new(
+        &thread,
+        &options,
+        PlanMeans { budget: tokens(PLENTY), counter, summarizers: 1 },
+        standing,
+        &orders,
+    );
     let assembly = assembly.expect("orders of what is there");
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(now(assemble(assembly, &thread, &options, &[&summarizer])));

@@ -160,7 +160,7 @@ fn what_points_to_a_note_is_not_in_its_place() {
 /// What a person writes in the words of each row is the person's.
 #[test]
 fn what_a_person_says_in_the_words_of_a_client_is_the_persons() {
-    for (begins, until, _) in AIDER.iter().chain(&OTHERS).chain(&REMINDERS) {
+    for Row { begins, until, .. } in AIDER.iter().chain(&OTHERS).chain(&REMINDERS) {
         let line = format!("{begins} of mine, never touch login()");
         let texts = match until {
             Until::Close(end) => {
