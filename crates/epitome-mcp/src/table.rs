@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::words::Words;
+use crate::words::{Snapped, Words};
 use crate::{args, schema};
 
 /// Tokens that come back unless more are asked for.
@@ -45,20 +45,6 @@ pub(crate) struct Lever {
 pub(crate) struct Answer {
     data: Value,
     words: String,
-}
-
-/// A snapshot that was made.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Snapped {
-    /// The session.
-    pub(crate) session: String,
-    /// The snapshot's id.
-    pub(crate) id: String,
-    /// Its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
-    /// Messages that it holds.
-    pub(crate) messages: u32,
 }
 
 /// All tools, in the order in which they are listed.

@@ -4,8 +4,22 @@
 
 use epitome::Pinned;
 use epitome::levers::{Asked, Excerpts, GoalView, GoalsView, Shelf, Standing, Switched};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::table::Snapped;
+/// A snapshot that was made.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Snapped {
+    /// The session.
+    pub(crate) session: String,
+    /// The snapshot's id.
+    pub(crate) id: String,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Messages that it holds.
+    pub(crate) messages: u32,
+}
 
 /// An answer in words.
 pub(crate) trait Words {

@@ -6,14 +6,21 @@
 
 use epitome_kernel::types::Account;
 
-use crate::trigger::CachePrices;
-
 /// The requests over which a rewrite must pay for itself: what it saves is counted up to the next
 /// multiple.
 const HORIZON: u64 = 100;
 
 /// The share by which the requests may cost more than as they came.
 const TOLERANCE: f64 = 0.05;
+
+/// What a token of a prompt costs, in units of one that is not cached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachePrices {
+    /// Read from the cache.
+    pub read: f64,
+    /// Written to it.
+    pub write: f64,
+}
 
 /// A request that was sent. Sizes are tokens.
 #[derive(Clone, Copy, Debug)]

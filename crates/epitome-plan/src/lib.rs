@@ -30,7 +30,7 @@ mod state;
 mod trigger;
 mod unbind;
 
-pub use account::{Rewrite, SentRequest};
+pub use account::{CachePrices, Rewrite, SentRequest};
 pub use arrive::{Arrival, DoorOptions, NewTalk, arrive, arriving, fill_in};
 pub use ask::{Ask, Step, Wanted};
 pub use assembly::{Assembly, PlanMeans};
@@ -44,4 +44,4 @@ pub use options::{CompressOptions, Envelope, Rung, Texts, newest_from};
 pub use order::OrderError;
 pub use outcome::{Compressed, Outcome};
 pub use run::Run;
-pub use trigger::{CachePrices, Meter};
+pub use trigger::Meter;

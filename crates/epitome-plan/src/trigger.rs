@@ -6,16 +6,7 @@
 use epitome_kernel::types::MeterReading;
 use epitome_kernel::types::hook::{Budgets, Cache};
 
-use crate::account::{Rewrite, SentRequest};
-
-/// What a token of a prompt costs, in units of one that is not cached.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CachePrices {
-    /// Read from the cache.
-    pub read: f64,
-    /// Written to it.
-    pub write: f64,
-}
+use crate::account::{CachePrices, Rewrite, SentRequest};
 
 /// Follows one conversation from turn to turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

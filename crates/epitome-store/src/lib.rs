@@ -22,6 +22,7 @@ mod near;
 mod outage;
 mod passage;
 mod phrases;
+mod piece;
 mod prefix;
 mod query;
 mod rank;

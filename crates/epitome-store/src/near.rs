@@ -6,8 +6,8 @@
 use epitome_kernel::{MissedWord, nearest_words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::piece::Piece;
 use crate::query::Query;
-use crate::rank::Piece;
 use crate::relevance::{missing, unsaid};
 use crate::terms::{parts, runs};
 

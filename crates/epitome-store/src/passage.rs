@@ -11,7 +11,8 @@ use epitome_kernel::{Counter, Departure, Excerpt};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
-use crate::rank::{Piece, rank};
+use crate::piece::Piece;
+use crate::rank::rank;
 use crate::terms::term;
 
 /// A passage on its way into a store.

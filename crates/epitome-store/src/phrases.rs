@@ -3,8 +3,8 @@
 //! Invariant: a phrase is found wherever its original says it, also where that was cut in two: then
 //! each passage with a part of it says it. Called by the relevance.
 
+use crate::piece::Piece;
 use crate::query::{flat, said_at};
-use crate::rank::Piece;
 
 /// For each phrase: which passages say it, or a part of it that their neighbours go on with.
 pub(crate) fn saying(pieces: &[Piece<'_>], phrases: &[String]) -> Vec<Vec<bool>> {

@@ -4,47 +4,11 @@
 //! and the answer never exceeds the budget. Called by both stores with the passages of one scope.
 
 use epitome_kernel::Counter;
-use epitome_kernel::types::ContentId;
 
+use crate::piece::Piece;
 use crate::query::Query;
 use crate::relevance::relevance;
 use crate::select::select;
-
-/// A passage as the ranking sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece<'a> {
-    /// Its text.
-    pub(crate) text: &'a str,
-    /// The original it was cut from.
-    pub(crate) origin: ContentId,
-    /// Its place: neighbours of the same origin differ by one and are returned as one excerpt, where
-    /// the same others said them.
-    pub(crate) order: i64,
-    /// Who else said it, as a hash; 0 for nobody.
-    pub(crate) also: u64,
-    /// Whether it goes on where the one before it ended, without so much as a line end between them.
-    pub(crate) goes_on: bool,
-}
-
-#[cfg(test)]
-impl<'a> Piece<'a> {
-    /// A passage that nobody else said.
-    pub(crate) fn alone(text: &'a str, origin: ContentId, order: i64) -> Self {
-        Self { text, origin, order, also: 0, goes_on: false }
-    }
-}
-
-impl Piece<'_> {
-    /// Whether `next` continues this one.
-    pub(crate) fn precedes(&self, next: &Self) -> bool {
-        self.origin == next.origin && self.order + 1 == next.order
-    }
-
-    /// Whether `next` continues this one in all who said it.
-    pub(crate) fn leads_to(&self, next: &Self) -> bool {
-        self.precedes(next) && self.also == next.also
-    }
-}
 
 /// One excerpt.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +89,7 @@ fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::Image;
+    use epitome_kernel::types::{ContentId, Image};
 
     use super::*;
 

@@ -5,8 +5,8 @@
 //! it. Called by the ranking.
 
 use crate::phrases::saying;
+use crate::piece::Piece;
 use crate::query::{Query, told};
-use crate::rank::Piece;
 use crate::terms::{Terms, term};
 
 /// How fast repetitions of a term stop to count (BM25 k1).

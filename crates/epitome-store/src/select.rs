@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use epitome_kernel::Counter;
 use rustc_hash::FxHashSet;
 
-use crate::rank::Piece;
+use crate::piece::Piece;
 use crate::refs::each_reference;
 use crate::relevance::Relevance;
 use crate::terms::{Term, Terms, term};

@@ -7,7 +7,7 @@ use epitome_types::{Body, Call, Entry, EntryId, Role, Speaker, ToolResult};
 
 use crate::image;
 use crate::json::{Kind, Object, Value};
-use crate::opaque::opaque;
+use crate::opaque::{kind, opaque};
 use crate::site::{Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, speaker};
 
@@ -191,11 +191,6 @@ fn image_of(block: &Object<'_>) -> epitome_types::Image {
         // Elsewhere: known by its address or the id of its file.
         None => image::size_of_url(&text("url").or_else(|| text("file_id")).unwrap_or_default()),
     }
-}
-
-/// A block's `type`; empty where it has none.
-pub(crate) fn kind(block: &Object<'_>) -> String {
-    block.text("type").unwrap_or_default().into_owned()
 }
 
 fn member<'a>(

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use epitome_types::{Edit, Entry, EntryId, Role};
 
-use crate::anthropic::kind;
 use crate::json::{self, Cursor, Kind, Objects, Span, Value};
+use crate::opaque::kind;
 use crate::site::{List, Site};
 use crate::{Format, Layout, Violation, WireError, anthropic, edit, read, validate};
 

@@ -6,9 +6,13 @@
 use epitome_types::{ContentId, Opaque};
 
 use crate::WireError;
-use crate::anthropic::kind;
 use crate::canonical::canonical;
 use crate::json::{Cursor, Kind, Object, Span};
+
+/// A block's `type`; empty where it has none.
+pub(crate) fn kind(block: &Object<'_>) -> String {
+    block.text("type").unwrap_or_default().into_owned()
+}
 
 /// A block passed through as it is, with the ids that pair it (RULES 103).
 pub(crate) fn opaque(block: &Object<'_>) -> Opaque {

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 
 use epitome_types::{Body, Call, EntryId, Role, Speaker, ToolResult};
 
-use crate::anthropic::kind;
 use crate::json::{Kind, Object, Value};
-use crate::opaque::opaque;
+use crate::opaque::{kind, opaque};
 use crate::site::{Beside, Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, image, speaker};
 

@@ -5,9 +5,8 @@
 
 use epitome_types::{Body, Call, ContentId, EntryId, Role, Speaker, ToolResult};
 
-use crate::anthropic::kind;
 use crate::json::{Kind, Object, Value};
-use crate::opaque::opaque;
+use crate::opaque::{kind, opaque};
 use crate::site::{Content, Home, List, Message, Parts, Site, TextSite};
 use crate::{WireError, image, speaker};
 

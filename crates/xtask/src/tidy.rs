@@ -10,6 +10,7 @@ mod arrows;
 mod citations;
 mod layout;
 mod links;
+mod modules;
 mod shape;
 mod sizes;
 mod tree;
@@ -28,6 +29,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     words::check,
     links::check,
     citations::check,
+    modules::check,
 ];
 
 /// One breach of a rule: where it is, what it is, what to do.
