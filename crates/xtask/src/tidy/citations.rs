@@ -74,7 +74,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Names that may not be cited, where a number follows.
-fn forbidden<'t>(words: &[(usize, &'t str)]) -> Vec<(usize, String)> {
+fn forbidden(words: &[(usize, &str)]) -> Vec<(usize, String)> {
     let pairs = words.iter().zip(words.iter().skip(1));
     let cites = pairs.filter(|((_, word), (_, next))| {
         FORBIDDEN.iter().any(|name| is_named(word, name)) && number(next).is_some()
@@ -100,10 +100,10 @@ fn is_named(word: &str, name: &str) -> bool {
 }
 
 /// The numbers at the head of these words, as a list (`4, 6 and 9`) or from one `to` another.
-fn listed<'t>(mut words: impl Iterator<Item = &'t str>) -> Vec<u32> {
+fn listed<'t>(words: impl Iterator<Item = &'t str>) -> Vec<u32> {
     let mut found = Vec::new();
     let mut from = None;
-    while let Some(word) = words.next() {
+    for word in words {
         if matches!(word, "and" | "to") && !found.is_empty() {
             from = found.last().copied().filter(|_| word == "to");
             continue;

@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Clock, Memory, Profile, Window};
-use epitome_lab::{Recording, Replay, Setup};
+use epitome::{Clock, MemoryStore, Profile, WindowSetting};
+use epitome_lab::{Recording, Replay, ReplaySetup};
 
 use self::streams::{Hooks, SESSION, Streams};
 use crate::corpus::shared;
@@ -31,11 +31,11 @@ fn play(recording: &Recording, profile: &str, share: f64) -> (u64, Streams) {
     let clock: Clock = Arc::new(|| "2026-01-02T03:04:05.000Z".to_owned());
     let hooks = Arc::new(Hooks::default());
     let tracer = Some(hooks.clone() as Arc<_>);
-    let setup = Setup { profile, clock: Some(clock), tracer, ..Setup::default() };
-    let store = Arc::new(Memory::new());
+    let setup = ReplaySetup { profile, clock: Some(clock), tracer, ..ReplaySetup::default() };
+    let store = Arc::new(MemoryStore::new());
     let size = Replay::new(recording, &setup, store.clone(), None).unwrap().tokens();
     let limit = ((size as f64 * share) as u64).max(SMALLEST);
-    let setup = Setup { window: Window::Limit(limit), ..setup };
+    let setup = ReplaySetup { window: WindowSetting::Limit(limit), ..setup };
 
     let mut streams = Streams::of(setup.profile.name());
     let mut replay = Replay::new(recording, &setup, store.clone(), Some(SESSION)).unwrap();

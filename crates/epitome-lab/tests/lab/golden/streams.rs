@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Mutex;
 
 use epitome::types::Op;
-use epitome::{Answer, Archive, Halt, Job, Opinion, Tracer, scope};
-use epitome_lab::{Figures, Turn};
+use epitome::{Answer, HookInterrupt, HookResult, Job, PolicyTracer, SessionArchive, scope};
+use epitome_lab::{ReplayTotals, ReplayTurn};
 use serde::Serialize;
 
 /// The name of the session that is played.
@@ -39,16 +39,16 @@ impl fmt::Display for Stream {
 #[derive(Default)]
 pub(crate) struct Hooks(Mutex<Stream>);
 
-impl Tracer for Hooks {
-    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>) {
+impl PolicyTracer for Hooks {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &HookResult<Answer>) {
         let mut stream = self.0.lock().unwrap();
         stream.add(job.hook().as_bytes());
         stream.add_json(job);
         stream.add(policy.as_bytes());
         match opinion {
             Ok(answer) => stream.add_json(answer),
-            Err(Halt::Ask(ask)) => stream.add(ask.user.as_bytes()),
-            Err(Halt::Error(error)) => stream.add(error.what.as_bytes()),
+            Err(HookInterrupt::Ask(ask)) => stream.add(ask.user.as_bytes()),
+            Err(HookInterrupt::Error(error)) => stream.add(error.what.as_bytes()),
         }
     }
 }
@@ -68,18 +68,18 @@ impl Streams {
         Self { scope: scope(profile), ..Self::default() }
     }
 
-    pub(crate) fn turn(&mut self, turn: &Turn, prompt: &[u8]) {
+    pub(crate) fn turn(&mut self, turn: &ReplayTurn, prompt: &[u8]) {
         self.prompts.add(prompt);
         turn.events.iter().for_each(|event| self.events.add_json(event));
         self.report.add_json(turn);
     }
 
     /// What stands in the journal behind a turn, but for the messages themselves.
-    pub(crate) fn journal(&mut self, store: &dyn Archive) {
+    pub(crate) fn journal(&mut self, store: &dyn SessionArchive) {
         let (scope, session) = (&*self.scope, SESSION);
         let Ok(info) = store.session(scope, session) else { return };
         self.journal.add_json(&info);
-        let epochs = store.epochs_of(scope, session).unwrap();
+        let epochs = store.compactions_of_session(scope, session).unwrap();
         let ids = epochs.iter().map(|one| format!("{} {}", one.epoch.id, one.undone));
         self.journal.add_json(&ids.collect::<Vec<_>>());
         self.journal.add_json(&store.acts(scope, session).unwrap());
@@ -88,7 +88,7 @@ impl Streams {
     }
 
     /// What stands there at the end: each message, each epoch with what it says, each original.
-    pub(crate) fn history(&mut self, store: &dyn Archive) {
+    pub(crate) fn history(&mut self, store: &dyn SessionArchive) {
         let (scope, session) = (&*self.scope, SESSION);
         let Ok(info) = store.session(scope, session) else { return };
         let most = info.messages as usize;
@@ -97,7 +97,7 @@ impl Streams {
             self.journal.add(facts.as_bytes());
             self.journal.add(said.bytes.as_deref().unwrap_or_default());
         }
-        for recorded in store.epochs_of(scope, session).unwrap() {
+        for recorded in store.compactions_of_session(scope, session).unwrap() {
             self.journal.add_json(&recorded.epoch.plan);
             self.journal.add_json(&recorded.epoch.credits);
             self.journal.add_json(&recorded.epoch.cause);
@@ -111,7 +111,7 @@ impl Streams {
         self.journal.add_json(&store.snapshots(scope, Some(session)).unwrap());
     }
 
-    pub(crate) fn end(&mut self, hooks: &Hooks, figures: &Figures) {
+    pub(crate) fn end(&mut self, hooks: &Hooks, figures: &ReplayTotals) {
         self.hooks = hooks.0.lock().unwrap().clone();
         self.report.add_json(&figures.clone().summary(0.0));
     }
